@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti {
+
+inline constexpr std::size_t page_bytes = 4096;
+// Two cache lines: the unit that x86 prefetches in pairs, and the largest line of aarch64 servers.
+inline constexpr std::size_t line_bytes = 128;
+
+// `alignment` is a power of two.
+constexpr std::size_t round_up(std::size_t value, std::size_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+constexpr std::size_t round_down(std::size_t value, std::size_t alignment) {
+  return value & ~(alignment - 1);
+}
+constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+
+}  // namespace tutti

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+
+extern char** environ;
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t max_name = 64;
+
+bool parse(const char* text, bool& value) {
+  if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) return false;
+  value = text[0] == '1';
+  return true;
+}
+bool parse(const char* text, std::uint64_t& value) { return parse_bytes(text, value); }
+bool parse(const char* text, std::int64_t& value) {
+  char* end = nullptr;
+  const long long parsed = std::strtoll(text, &end, 10);
+  if (end == text || *end != '\0' || parsed < 0) return false;
+  value = parsed;
+  return true;
+}
+bool parse(const char* text, const char*& value) {
+  value = text;
+  return true;
+}
+
+// TUTTI_COMMONS_BUDGET for commons_budget, into `out`.
+const char* environment_name(const char* option, char (&out)[max_name]) {
+  std::size_t length = 0;
+  for (const char* p = "TUTTI_"; *p; ++p) out[length++] = *p;
+  for (const char* p = option; *p && length + 1 < max_name; ++p)
+    out[length++] = (*p >= 'a' && *p <= 'z') ? static_cast<char>(*p - 'a' + 'A') : *p;
+  out[length] = '\0';
+  return out;
+}
+
+template <class T>
+void read(T& value, const char* option, const char* fallback) {
+  char name[max_name];
+  (void)parse(fallback, value);
+  if (const char* text = std::getenv(environment_name(option, name))) (void)parse(text, value);
+}
+
+template <class T>
+bool readable(const char* text) {
+  T ignored{};
+  return parse(text, ignored);
+}
+
+// Variables of other parts of Tutti that are not options of the library.
+constexpr const char* other_names[] = {"TUTTI_HOME"};
+
+log::Level level_of(const char* text) {
+  if (std::strcmp(text, "quiet") == 0) return log::Level::quiet;
+  if (std::strcmp(text, "info") == 0) return log::Level::info;
+  if (std::strcmp(text, "debug") == 0) return log::Level::debug;
+  return log::Level::warn;
+}
+
+Options read_all() {
+  Options result;
+#define TUTTI_OPTION(name, type, fallback, meaning) read(result.name, #name, fallback);
+#include "base/options.def"
+#undef TUTTI_OPTION
+  log::set_level(level_of(result.log));
+  return result;
+}
+
+// Levenshtein distance of two names of at most max_name characters.
+std::size_t distance(const char* a, const char* b) {
+  const std::size_t n = std::min(std::strlen(b), max_name - 1);
+  std::size_t row[max_name];
+  for (std::size_t j = 0; j <= n; ++j) row[j] = j;
+  for (std::size_t i = 1; a[i - 1]; ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= n; ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[n];
+}
+
+void check_variable(const char* name, const char* value) {
+  char known[max_name];
+  const char* nearest = "";
+  char nearest_name[max_name];
+  std::size_t best = ~std::size_t{0};
+  for (const char* other : other_names)
+    if (std::strcmp(name, other) == 0) return;
+#define TUTTI_OPTION(option, type, fallback, meaning)                                             \
+  environment_name(#option, known);                                                               \
+  if (std::strcmp(known, name) == 0) {                                                            \
+    if (!readable<Options::type>(value))                                                          \
+      log::warn("%s=%s cannot be read as " #type "; the default %s is used", name, value,         \
+                fallback);                                                                        \
+    return;                                                                                       \
+  }                                                                                               \
+  if (const std::size_t d = distance(name, known); d < best) {                                    \
+    best = d;                                                                                     \
+    nearest = std::strcpy(nearest_name, known);                                                   \
+  }
+#include "base/options.def"
+#undef TUTTI_OPTION
+  log::warn("%s is not an option of Tutti; did you mean %s? (`tutti config` lists them)", name,
+            nearest);
+}
+
+}  // namespace
+
+bool parse_bytes(const char* text, std::uint64_t& value) {
+  char* end = nullptr;
+  if (*text < '0' || *text > '9') return false;
+  const unsigned long long number = std::strtoull(text, &end, 10);
+  unsigned shift = 0;
+  if (*end == 'K' || *end == 'k') shift = 10;
+  if (*end == 'M' || *end == 'm') shift = 20;
+  if (*end == 'G' || *end == 'g') shift = 30;
+  if (end[shift != 0] != '\0' || number > (~0ull >> shift)) return false;
+  value = number << shift;
+  return true;
+}
+
+const Options& options() {
+  static const Options value = read_all();
+  return value;
+}
+
+std::span<const OptionRow> option_rows() {
+  static constexpr OptionRow rows[] = {
+#define TUTTI_OPTION(name, type, fallback, meaning) {#name, #type, fallback, meaning},
+#include "base/options.def"
+#undef TUTTI_OPTION
+  };
+  return rows;
+}
+
+void warn_about_unknown_options() {
+  static bool done = false;
+  if (done) return;
+  done = true;
+  for (char** entry = environ; *entry; ++entry) {
+    if (std::strncmp(*entry, "TUTTI_", 6) != 0) continue;
+    const char* equals = std::strchr(*entry, '=');
+    if (equals == nullptr || equals - *entry >= static_cast<std::ptrdiff_t>(max_name)) continue;
+    char name[max_name];
+    std::memcpy(name, *entry, static_cast<std::size_t>(equals - *entry));
+    name[equals - *entry] = '\0';
+    check_variable(name, equals + 1);
+  }
+}
+
+}  // namespace tutti

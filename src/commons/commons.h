@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// commons: the shared heap. Large allocations of this process live in extents of one memfd, mapped
+// at one range of addresses, so that a peer that maps the same memfd reaches every one of them at
+// `peer_base + (address - base)`. Knows nothing of malloc's name: preload/ forwards to it.
+//
+// Safe from the first instruction of the process: nothing here calls malloc, throws, or needs a
+// constructor to have run. All functions may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::commons {
+
+// A block of at least `bytes`, aligned to `alignment` (a power of two; a page at least is given),
+// zeroed when `zero`. nullptr: not served here (below the threshold, switched off, range or memory
+// exhausted), and the caller asks libc. Freed pages may be handed out again with their old
+// contents unless `zero`.
+[[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, bool zero);
+
+// Whether `address` lies in the range of the commons of this process (allocated or not).
+[[nodiscard]] bool owns(const void* address);
+
+// The rest take only addresses that allocate() returned and release() has not taken back.
+void release(void* block);
+[[nodiscard]] std::size_t usable_bytes(const void* block);
+
+// Grows or shrinks without moving, into the block's own slack or free neighbours. False: `block`
+// is unchanged, and the caller moves it.
+[[nodiscard]] bool resize_in_place(void* block, std::size_t bytes);
+
+// Like realloc for a block of the commons whose new size is still one for the commons: in place if
+// possible, else moved to a new block with slack behind it. nullptr: `block` is unchanged.
+[[nodiscard]] void* resize(void* block, std::size_t bytes);
+
+// What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:
+// switched off, or this is a forked child, whose blocks are private copies of its parent's.
+struct Share {
+  int fd = -1;
+  const std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  const char* why_not = "";  // a literal, when fd is -1
+};
+// Reserves the range if no allocation has done so yet.
+[[nodiscard]] Share share();
+
+// Whether all of [address, address + bytes) is reachable by peers that map share().fd.
+[[nodiscard]] bool shared(const void* address, std::size_t bytes);
+
+struct Stats {
+  std::uint64_t blocks;          // live
+  std::uint64_t bytes;           // of the live blocks, as asked for, rounded to pages
+  std::uint64_t resident_free;   // freed bytes kept for reuse
+  std::uint64_t allocations;     // since the process began
+};
+[[nodiscard]] Stats stats();
+
+// Walks every extent and list. For tests and debug levels; takes the lock.
+[[nodiscard]] bool is_valid();
+
+}  // namespace tutti::commons

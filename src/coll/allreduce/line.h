@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allreduce of a payload that rides in the flag's own line: everyone posts, everyone folds all.
+// One step; every member reads P - 1 lines.
+#pragma once
+
+#include "coll/fold.h"
+
+namespace tutti::coll::allreduce {
+
+template <Fabric F>
+Task line(F& f, const Work& work) {
+  const Step step = f.next_step();
+  co_await f.room(step);
+  f.post(step, {static_cast<const std::byte*>(work.send), work.bytes()});
+  alignas(64) std::byte sum[segment::payload_bytes];
+  for (int q = f.size() - 1; q >= 0; --q) {
+    const void* operand = work.send;
+    if (q != f.rank()) operand = co_await f.posted(q, step);
+    if (q == f.size() - 1)
+      std::memcpy(sum, operand, work.bytes());
+    else
+      work.kernel->apply(sum, operand, sum, work.count, Stores::plain);
+  }
+  std::memcpy(work.recv, sum, work.bytes());
+  f.everyone_arrived();
+  f.finish(step);
+}
+
+}  // namespace tutti::coll::allreduce

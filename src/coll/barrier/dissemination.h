@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier by dissemination (Hensgen, Finkel and Manber 1988): in round k every member tells the one
+// 2^k further that it has heard, directly or not, from 2^k members. ceil(log2 P) steps.
+#pragma once
+
+#include "coll/coll.h"
+
+namespace tutti::coll::barrier {
+
+template <Fabric F>
+Task dissemination(F& f, const Work&) {
+  Step step = 0;
+  for (int distance = 1; distance < f.size(); distance *= 2) {
+    step = f.next_step();
+    co_await f.room(step);
+    f.post(step, {});
+    co_await f.posted((f.rank() - distance + f.size()) % f.size(), step);
+  }
+  f.everyone_arrived();
+  f.finish(step);
+}
+
+}  // namespace tutti::coll::barrier

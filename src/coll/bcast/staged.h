@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bcast through the root's staging slots, a piece a step: the root fills slots while the others
+// drain earlier ones, up to the ring's length ahead of the slowest.
+#pragma once
+
+#include <cstring>
+
+#include "coll/coll.h"
+
+namespace tutti::coll::bcast {
+
+template <Fabric F>
+Task staged(F& f, const Work& work) {
+  auto* buffer = static_cast<std::byte*>(work.recv);
+  Step step = 0;
+  for (std::size_t done = 0; done < work.bytes(); done += segment::staging_bytes) {
+    const std::size_t piece = std::min(segment::staging_bytes, work.bytes() - done);
+    step = f.next_step();
+    if (f.rank() == work.root) {
+      co_await f.room(step);
+      std::memcpy(f.staging(work.root, step), buffer + done, piece);
+      f.post(step, {});
+    } else {
+      co_await f.posted(work.root, step);
+      std::memcpy(buffer + done, f.staging(work.root, step), piece);
+    }
+    f.finish(step);  // after each piece, so that the root may go on
+  }
+}
+
+}  // namespace tutti::coll::bcast

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coll: the collectives. A folder a collective, a file an algorithm, one table of rows each
+// (<collective>/rows.h). An algorithm is a coroutine template over fabric::Fabric.
+//
+// Which row runs must be the same on every member, so it depends on Facts alone; what an algorithm
+// finds out from the cards that members post (a buffer that cannot be reached, say) it may act on
+// only if everyone who must act with it sees the same cards.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "fabric/fabric.h"
+#include "reduce/reduce.h"
+
+namespace tutti::coll {
+
+using fabric::Bytes;
+using fabric::Card;
+using fabric::Fabric;
+using fabric::Step;
+using fabric::Task;
+using fabric::Way;
+using reduce::Stores;
+
+enum class Collective : std::uint8_t { barrier, bcast, reduce, allreduce };
+inline constexpr int collective_count = 4;
+[[nodiscard]] const char* name_of(Collective collective);  // "Barrier", ...
+
+// One call's arguments, as one member sees them. `send` == `recv` is in place. Bcast uses `recv`
+// as its buffer; Reduce uses `recv` on the root alone.
+struct Work {
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;  // elements
+  std::size_t element_bytes = 1;
+  const reduce::Kernel* kernel = nullptr;
+  int root = 0;
+  Stores stores = Stores::plain;  // a local choice
+
+  [[nodiscard]] std::size_t bytes() const { return count * element_bytes; }
+};
+
+// What every member knows alike.
+struct Facts {
+  int ranks = 0;
+  std::size_t bytes = 0;
+};
+
+// An algorithm as a row of its collective's table; the first row that fits is taken.
+template <Fabric F>
+struct Row {
+  const char* name;
+  const char* description;
+  bool (*fits)(const Facts&);
+  Task (*run)(F&, const Work&);
+};
+
+// Larger messages move between the users' own buffers, smaller ones through the segment.
+inline constexpr std::size_t direct_bytes = std::size_t{32} << 10;
+// One kernel copy costs a call and the pinning of pages: below this, staging is faster.
+inline constexpr std::size_t copied_bytes = std::size_t{64} << 10;
+
+// A part of a vector, in elements.
+struct Slice {
+  std::size_t begin = 0;
+  std::size_t count = 0;
+};
+
+// Part `index` of `parts` of `count` elements. Parts begin at multiples of `grain` elements and
+// differ by at most one grain, but for the last ones, which may be shorter or empty.
+constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index,
+                         std::size_t grain = 64) {
+  const std::size_t each = (count / parts + grain - (count % parts == 0 ? 1 : 0)) / grain * grain;
+  const std::size_t begin = std::min(count, each * index);
+  return {begin, std::min(each, count - begin)};
+}
+
+template <class T>
+Bytes bytes_of(const T& value) {
+  return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+}  // namespace tutti::coll

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce and Allreduce between the users' buffers, after Hashmi and Panda's truly zero-copy
+// reductions: operands are read in place, each member folds a slice of the vector and writes it
+// straight into the result buffers of all who want it. Nothing is staged where memory is mapped.
+//
+// Any member can fold any chunk, so one that is done with its slice takes chunks of the others':
+// a rank that has arrived but lost its core holds up nobody.
+#pragma once
+
+#include <cstring>
+
+#include "coll/reduce/staged.h"
+
+namespace tutti::coll::reduction {
+namespace detail {
+
+// What a member posts: where its operand is and where its result goes.
+struct Cards {
+  Card send;
+  Card recv;
+};
+
+inline constexpr std::size_t block_bytes = std::size_t{8} << 10;  // stays in the first cache
+inline constexpr std::size_t mapped_chunk_bytes = std::size_t{64} << 10;
+inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
+
+// The fold of one chunk by one member, whoever's slice it is from.
+template <Fabric F>
+class Chunk {
+ public:
+  // `scratch` holds two blocks.
+  Chunk(F& f, const Work& work, const Cards* cards, int root, bool mapped, std::byte* scratch)
+      : f_(f),
+        work_(work),
+        cards_(cards),
+        first_(root == everyone ? 0 : root),
+        last_(root == everyone ? f.size() : root + 1),
+        mapped_(mapped),
+        block_bytes_(mapped ? block_bytes : copied_chunk_bytes),
+        sum_(scratch),
+        operand_(scratch + block_bytes_) {}
+
+  void fold(std::size_t begin, std::size_t count) {
+    const std::size_t element = work_.element_bytes;
+    if (mapped_ && f_.size() == 2 && last_ - first_ == 2) return fold_pair(begin, count);
+    const std::size_t block = block_bytes_ / element;
+    for (std::size_t done = 0; done < count; done += block)
+      fold_block((begin + done) * element, std::min(block, count - done));
+  }
+
+ private:
+  // Two ranks: one pass writes both results.
+  void fold_pair(std::size_t begin, std::size_t count) {
+    const std::size_t offset = begin * work_.element_bytes;
+    work_.kernel->apply2(f_.map(0, cards_[0].recv) + offset, f_.map(1, cards_[1].recv) + offset,
+                         f_.map(0, cards_[0].send) + offset, f_.map(1, cards_[1].send) + offset,
+                         count, work_.stores);
+  }
+
+  void fold_block(std::size_t offset, std::size_t count) {
+    const std::size_t bytes = count * work_.element_bytes;
+    if (mapped_ && f_.size() == 2) {  // one result
+      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset, operand(0, offset, bytes),
+                          operand(1, offset, bytes), count, work_.stores);
+      return;
+    }
+    const int last = f_.size() - 1;
+    std::memcpy(sum_, operand(last, offset, bytes), bytes);
+    for (int q = last - 1; q >= 0; --q)
+      work_.kernel->apply(sum_, operand(q, offset, bytes), sum_, count, Stores::plain);
+    for (int q = first_; q < last_; ++q) {
+      if (std::byte* out = f_.map(q, cards_[q].recv))
+        reduce::copy(out + offset, sum_, bytes, work_.stores);
+      else
+        f_.write(q, cards_[q].recv, offset, sum_, bytes);
+    }
+  }
+
+  const std::byte* operand(int q, std::size_t offset, std::size_t bytes) {
+    if (const std::byte* in = f_.map(q, cards_[q].send)) return in + offset;
+    f_.read(q, cards_[q].send, offset, operand_, bytes);
+    return operand_;
+  }
+
+  F& f_;
+  const Work& work_;
+  const Cards* cards_;
+  int first_, last_;  // the members that want the result
+  bool mapped_;
+  std::size_t block_bytes_;
+  std::byte* sum_;
+  std::byte* operand_;
+};
+
+}  // namespace detail
+
+template <Fabric F>
+Task direct_to(F& f, const Work& work, int root) {
+  const Step step = f.next_step();
+  const int ranks = f.size();
+  std::byte* const scratch = f.scratch(2 * detail::copied_chunk_bytes +
+                                       static_cast<std::size_t>(ranks) * sizeof(detail::Cards));
+  auto* const cards = reinterpret_cast<detail::Cards*>(scratch + 2 * detail::copied_chunk_bytes);
+  detail::Cards& mine = cards[f.rank()];
+  mine.send = f.offer(work.send, work.bytes());
+  mine.recv = detail::wants_result(f, root) ? f.offer(work.recv, work.bytes()) : mine.send;
+  f.open_share(step);
+  co_await f.room(step);
+  f.post(step, bytes_of(mine));
+  bool mapped = true, reachable = true;
+  for (int q = 0; q < ranks; ++q) {
+    detail::Cards& theirs = cards[q];
+    if (q != f.rank()) {
+      const std::byte* payload = co_await f.posted(q, step);
+      std::memcpy(&theirs, payload, sizeof theirs);
+    }
+    mapped = mapped && theirs.send.way == Way::mapped && theirs.recv.way == Way::mapped;
+    reachable = reachable && theirs.send.way != Way::staged && theirs.recv.way != Way::staged;
+  }
+  f.everyone_arrived();
+  // Everyone has seen everyone's cards, so everyone agrees.
+  if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
+    f.finish(step);
+    co_await staged_to(f, work, root);
+    co_return;
+  }
+
+  const auto parts = static_cast<std::size_t>(ranks);
+  const std::size_t chunk =
+      (mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes) / work.element_bytes;
+  const auto chunks_of = [&](int q) {
+    const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(q));
+    return static_cast<std::uint32_t>(divide_up(slice.count, chunk));
+  };
+  detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
+  for (int k = 0; k < ranks; ++k) {
+    const int owner = (f.rank() + k) % ranks;
+    const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(owner));
+    const std::uint32_t chunks = chunks_of(owner);
+    std::int64_t index;
+    while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {
+      const std::size_t first = static_cast<std::size_t>(index) * chunk;
+      folder.fold(slice.begin + first, std::min(chunk, slice.count - first));
+      f.land(owner, step);
+      co_await f.pause();
+    }
+  }
+  for (int k = 0; k < ranks; ++k) {
+    const int owner = (f.rank() + k) % ranks;
+    co_await f.landed(owner, step, chunks_of(owner));
+  }
+  f.finish(step);
+}
+
+template <Fabric F>
+Task direct(F& f, const Work& work) {
+  return direct_to(f, work, work.root);
+}
+
+}  // namespace tutti::coll::reduction

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fabric over desks (segment/desk.h). A Host says how one waits and how one reaches memory:
+//   Host::Await<Condition>   an awaiter made of {host, condition}
+//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine)
+//   host.offer, host.map, host.read, host.write, host.scratch
+// A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
+// not hold yet, and `resume()`, which yields the awaited value.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "fabric/fabric.h"
+
+namespace tutti::fabric {
+
+using segment::Desk;
+
+// The word whose change is awaited, what it held, and whose it is.
+struct Watch {
+  const std::atomic<std::uint64_t>* word = nullptr;
+  std::atomic<std::uint32_t>* sleepers = nullptr;
+  std::uint64_t seen = 0;
+  int peer = 0;
+};
+
+template <class Host>
+class DeskFabric {
+ public:
+  // `desks` holds one pointer a member, in rank order, and outlives the fabric.
+  DeskFabric(Host& host, std::span<Desk* const> desks, int rank)
+      : host_(host), desks_(desks), rank_(rank) {}
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(desks_.size()); }
+  [[nodiscard]] Host& host() { return host_; }
+
+  // A collective begins; `call` says which, and must be the same on every member.
+  void begin(std::uint64_t call) {
+    call_ = call;
+    first_step_ = step_ + 1;
+  }
+  [[nodiscard]] Step next_step() { return ++step_; }
+  [[nodiscard]] Step last_step() const { return step_; }
+
+  void post(Step step, Bytes payload) {
+    assert(payload.size() <= segment::payload_bytes);
+    Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
+    segment::Line& line = mine.lines[step % segment::ring];
+    line.call = call_;
+    if (!payload.empty()) std::memcpy(line.payload, payload.data(), payload.size());
+    line.step.store(step, std::memory_order_release);  // pairs with the load in Posted::poll
+    host_.wake(line.step, mine.sleepers);
+  }
+
+  void finish(Step step) {
+    Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
+    mine.done.store(step, std::memory_order_release);  // pairs with the load in Room::poll
+    host_.wake(mine.done, mine.sleepers);
+  }
+
+  void everyone_arrived() { everyone_done_ = std::max(everyone_done_, first_step_ - 1); }
+
+  struct Posted {
+    DeskFabric* fabric;
+    int peer;
+    Step step;
+    bool poll(Watch& watch) const {
+      Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
+      const segment::Line& line = desk.lines[step % segment::ring];
+      const Step seen = line.step.load(std::memory_order_acquire);  // pairs with post()
+      assert(seen <= step);
+      if (seen == step) return true;
+      watch = {&line.step, &desk.sleepers, seen, peer};
+      return false;
+    }
+    const std::byte* resume() const {
+      const segment::Line& line =
+          fabric->desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring];
+      if (line.call != fabric->call_) [[unlikely]]
+        fabric->host_.mismatch(peer, line.call, fabric->call_);
+      return line.payload;
+    }
+  };
+  [[nodiscard]] auto posted(int peer, Step step) { return await(Posted{this, peer, step}); }
+
+  struct Room {
+    DeskFabric* fabric;
+    Step step;
+    bool poll(Watch& watch) const {
+      if (step <= fabric->everyone_done_ + segment::ring) return true;
+      Step everyone = ~Step{0};
+      for (int peer = 0; peer < fabric->size(); ++peer) {
+        if (peer == fabric->rank_) continue;
+        Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
+        const Step done = desk.done.load(std::memory_order_acquire);  // pairs with finish()
+        if (done + segment::ring < step) {
+          watch = {&desk.done, &desk.sleepers, done, peer};
+          return false;
+        }
+        everyone = std::min(everyone, done);
+      }
+      fabric->everyone_done_ = std::max(fabric->everyone_done_, everyone);
+      return true;
+    }
+    void resume() const {}
+  };
+  [[nodiscard]] auto room(Step step) { return await(Room{this, step}); }
+
+  void open_share(Step step) {
+    segment::Share& share = desks_[static_cast<std::size_t>(rank_)]->share;
+    // Published by the release in the post() that follows.
+    share.claimed.store(step << segment::share_count_bits, std::memory_order_relaxed);
+    share.landed.store(step << segment::share_count_bits, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::int64_t claim(int peer, Step step, std::uint32_t chunks) {
+    std::atomic<std::uint64_t>& claimed = desks_[static_cast<std::size_t>(peer)]->share.claimed;
+    std::uint64_t seen = claimed.load(std::memory_order_relaxed);
+    for (;;) {
+      const std::uint64_t taken = seen & count_mask;
+      if ((seen >> segment::share_count_bits) != step || taken >= chunks) return no_chunk;
+      if (claimed.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed))
+        return static_cast<std::int64_t>(taken);
+    }
+  }
+
+  void land(int peer, Step) {
+    Desk& desk = *desks_[static_cast<std::size_t>(peer)];
+    desk.share.landed.fetch_add(1, std::memory_order_release);  // pairs with Landed::poll
+    host_.wake(desk.share.landed, desk.sleepers);
+  }
+
+  struct Landed {
+    DeskFabric* fabric;
+    int peer;
+    Step step;
+    std::uint32_t chunks;
+    bool poll(Watch& watch) const {
+      Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
+      const std::uint64_t seen = desk.share.landed.load(std::memory_order_acquire);
+      // A later step there means that its owner saw all chunks land and went on.
+      if ((seen >> segment::share_count_bits) > step || (seen & count_mask) >= chunks) return true;
+      watch = {&desk.share.landed, &desk.sleepers, seen, peer};
+      return false;
+    }
+    void resume() const {}
+  };
+  [[nodiscard]] auto landed(int peer, Step step, std::uint32_t chunks) {
+    return await(Landed{this, peer, step, chunks});
+  }
+
+  [[nodiscard]] auto pause() { return host_.pause(); }
+
+  [[nodiscard]] std::byte* staging(int peer, Step step) const {
+    return desks_[static_cast<std::size_t>(peer)]->staging[step % segment::ring];
+  }
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) {
+    return host_.offer(buffer, bytes);
+  }
+  [[nodiscard]] std::byte* map(int peer, const Card& card) const {
+    return peer == rank_ ? reinterpret_cast<std::byte*>(card.address) : host_.map(peer, card);
+  }
+  void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
+    host_.read(peer, card, offset, to, bytes);
+  }
+  void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes) {
+    host_.write(peer, card, offset, from, bytes);
+  }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return host_.scratch(bytes); }
+
+ private:
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << segment::share_count_bits) - 1;
+
+  template <class Condition>
+  auto await(Condition condition) {
+    return typename Host::template Await<Condition>{host_, condition};
+  }
+
+  Host& host_;
+  std::span<Desk* const> desks_;
+  int rank_;
+  Step step_ = 0;
+  Step first_step_ = 0;
+  Step everyone_done_ = 0;  // every peer is known to have finished this one
+  std::uint64_t call_ = 0;
+};
+
+}  // namespace tutti::fabric

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric: what algorithms are written over. One concept, two hosts: `node` (ranks are processes,
+// waits block) and `sim` (ranks are coroutines of one thread, under a seeded scheduler). Both run
+// the same DeskFabric on the same desk layout, so what is simulated is the protocol itself.
+//
+// The protocol. Members count steps; a collective takes the same number of steps on each of them.
+//   room(s)       awaits that my line and staging slot of step s are no longer read by anyone
+//   post(s, ...)  publishes my payload of step s (after room(s) only)
+//   posted(q, s)  awaits and yields q's payload of step s
+//   finish(s)     says that I read nothing more of any step up to s; once a collective, at its end
+// Work sharing, for collectives in which anybody can do anybody's part:
+//   open_share(s)          before my post of step s: my part of it is open
+//   claim(q, s, n)         takes one of q's n chunks, or none (after posted(q, s) only)
+//   land(q, s)             the chunk is done
+//   landed(q, s, n)        awaits that all of q's chunks are
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "fabric/task.h"
+#include "memory/memory.h"
+#include "segment/segment.h"
+
+namespace tutti::fabric {
+
+using memory::Card;
+using memory::Way;
+using segment::Step;
+
+using Bytes = std::span<const std::byte>;
+inline constexpr std::int64_t no_chunk = -1;
+
+template <class A>
+concept Awaitable = requires(A awaitable) {
+                      { awaitable.await_ready() } -> std::same_as<bool>;
+                      awaitable.await_resume();
+                    };
+
+template <class F>
+concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_t chunks, Card card,
+                          void* buffer, const void* source, std::size_t n) {
+                   { f.rank() } -> std::same_as<int>;
+                   { f.size() } -> std::same_as<int>;
+                   { f.next_step() } -> std::same_as<Step>;
+                   { f.room(step) } -> Awaitable;
+                   { f.post(step, payload) } -> std::same_as<void>;
+                   { f.posted(peer, step) } -> Awaitable;  // yields const std::byte*
+                   { f.finish(step) } -> std::same_as<void>;
+                   // Every member has posted a step of this collective, so all earlier ones are
+                   // over: saves waits.
+                   { f.everyone_arrived() } -> std::same_as<void>;
+                   { f.pause() } -> Awaitable;  // a point where a simulated rank may be overtaken
+
+                   { f.open_share(step) } -> std::same_as<void>;
+                   { f.claim(peer, step, chunks) } -> std::same_as<std::int64_t>;
+                   { f.land(peer, step) } -> std::same_as<void>;
+                   { f.landed(peer, step, chunks) } -> Awaitable;
+
+                   // segment::staging_bytes of memory of `peer`, for `step`.
+                   { f.staging(peer, step) } -> std::same_as<std::byte*>;
+                   { f.offer(source, n) } -> std::same_as<Card>;
+                   {
+                     f.map(peer, card)
+                     } -> std::same_as<std::byte*>;  // nullptr: use read and write
+                   { f.read(peer, card, n, buffer, n) } -> std::same_as<void>;
+                   { f.write(peer, card, n, source, n) } -> std::same_as<void>;
+                   // Memory of this rank's own for `n` bytes, valid until the collective ends.
+                   { f.scratch(n) } -> std::same_as<std::byte*>;
+                 };
+
+}  // namespace tutti::fabric

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric/node: the ranks are processes (or, in tests, threads) and a wait blocks: it spins, yields
+// and sleeps inside await_ready, so that a coroutine never suspends.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "fabric/desk_fabric.h"
+#include "reduce/reduce.h"
+
+namespace tutti::fabric {
+
+// What a rank must do when the others cannot go on with it. None returns.
+struct Emergencies {
+  void* context = nullptr;
+  void (*peer_lost)(void* context, int peer) = nullptr;
+  void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
+  void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
+};
+
+// Bytes that this rank moved, by the way they took.
+struct Moved {
+  std::uint64_t line = 0, staged = 0, mapped = 0, copied = 0;
+};
+
+class NodeHost {
+ public:
+  struct Peer {
+    const memory::Reach* reach = nullptr;  // nullptr for threads of this process
+    pid_t pid = 0;
+  };
+
+  NodeHost(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
+           Emergencies emergencies)
+      : peers_(std::move(peers)), ways_(ways), patience_(patience), emergencies_(emergencies) {}
+
+  template <class Condition>
+  struct Await {
+    NodeHost& host;
+    Condition condition;
+    bool await_ready() {
+      Watch watch;
+      for (int polls = 0; polls < tight_polls; ++polls)
+        if (condition.poll(watch)) return true;
+      host.wait([this](Watch& w) { return condition.poll(w); });
+      return true;
+    }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    decltype(auto) await_resume() { return condition.resume(); }
+  };
+
+  struct Pause {
+    bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    void await_resume() const noexcept {}
+  };
+  Pause pause() { return {}; }
+
+  void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
+    segment::wake(word, sleepers, patience_);
+  }
+  [[noreturn]] void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
+    emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
+    std::abort();
+  }
+
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
+    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
+    return memory::offer(buffer, bytes, ways_);
+  }
+  [[nodiscard]] std::byte* map(int peer, const Card& card) const {
+    const memory::Reach* reach = peers_[static_cast<std::size_t>(peer)].reach;
+    return reach != nullptr ? reach->map(card) : reinterpret_cast<std::byte*>(card.address);
+  }
+  void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
+  void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
+ private:
+  // Polls before anything else is tried, without the pause that makes a poll slow.
+  static constexpr int tight_polls = 64;
+
+  [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
+
+  // Polls until the condition holds, ever more patiently.
+  template <class Poll>
+  void wait(Poll poll) {
+    Watch watch;
+    for (std::int64_t polls = 0; polls < patience_.polls; ++polls) {
+      if (poll(watch)) return;
+      segment::relax();
+    }
+    for (std::int64_t yields = 0; yields < patience_.yields; ++yields) {
+      if (poll(watch)) return;
+      ::sched_yield();
+    }
+    while (!poll(watch)) sleep(watch);
+  }
+  void sleep(const Watch& watch);
+
+  std::vector<Peer> peers_;
+  memory::Ways ways_;
+  segment::Patience patience_;
+  Emergencies emergencies_;
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+using NodeFabric = DeskFabric<NodeHost>;
+static_assert(Fabric<NodeFabric>);
+
+}  // namespace tutti::fabric

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/memory.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "os/os.h"
+
+namespace tutti::memory {
+namespace {
+
+bool lists(const char* option, const char* word) {
+  const std::size_t length = std::strlen(word);
+  for (const char* p = option; *p != '\0';) {
+    const std::size_t n = std::strcspn(p, ",");
+    if (n == length && std::memcmp(p, word, n) == 0) return true;
+    p += n + (p[n] == ',');
+  }
+  return false;
+}
+
+// Static, so that a peer may read it at any time of this process's life.
+std::uint64_t g_probe = 0;
+
+}  // namespace
+
+const char* name_of(Way way) {
+  switch (way) {
+    case Way::mapped:
+      return "commons";
+    case Way::copied:
+      return "cma";
+    case Way::staged:
+      return "bounce";
+  }
+  return "?";
+}
+
+Allowed allowed(const char* option) { return {lists(option, "commons"), lists(option, "cma")}; }
+
+Introduction introduce(const Allowed& allowed) {
+  static std::uint64_t* mapped_probe = nullptr;
+  if (g_probe == 0 && ::getrandom(&g_probe, sizeof g_probe, 0) != sizeof g_probe)
+    g_probe = static_cast<std::uint64_t>(::getpid());
+  Introduction self{
+      .pid = ::getpid(), .probe = reinterpret_cast<std::uint64_t>(&g_probe), .nonce = g_probe};
+  if (!allowed.commons) return self;
+  const commons::Share share = commons::share();
+  if (share.fd < 0) return self;
+  if (mapped_probe == nullptr)
+    mapped_probe = static_cast<std::uint64_t*>(
+        commons::allocate(options().commons_threshold, page_bytes, false));
+  if (mapped_probe == nullptr) return self;
+  *mapped_probe = g_probe;
+  self.fd = share.fd;
+  self.base = reinterpret_cast<std::uint64_t>(share.base);
+  self.bytes = share.bytes;
+  self.mapped_probe = reinterpret_cast<std::uint64_t>(mapped_probe);
+  return self;
+}
+
+Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
+  const auto address = reinterpret_cast<std::uint64_t>(buffer);
+  if (ways.mapped && commons::shared(buffer, bytes)) return {address, Way::mapped};
+  return {address, ways.copied ? Way::copied : Way::staged};
+}
+
+const char* Reach::why_not(Way way) const {
+  switch (way) {
+    case Way::mapped:
+      return no_commons_;
+    case Way::copied:
+      return no_cma_;
+    case Way::staged:
+      return "";
+  }
+  return "";
+}
+
+void Reach::open(const Introduction& peer, const Allowed& allowed) {
+  pid_ = peer.pid;
+  no_commons_ = allowed.commons ? open_commons(peer) : "switched off by TUTTI_MEMORY";
+  no_cma_ = allowed.cma ? open_cma(peer) : "switched off by TUTTI_MEMORY";
+}
+
+Status Reach::read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const {
+  if (const std::byte* from = map(card)) {
+    std::memcpy(to, from + offset, bytes);
+    return {};
+  }
+  return os::read_memory(pid_, to, card.address + offset, bytes);
+}
+
+Status Reach::write(const Card& card, std::size_t offset, const void* from,
+                    std::size_t bytes) const {
+  if (std::byte* to = map(card)) {
+    std::memcpy(to + offset, from, bytes);
+    return {};
+  }
+  return os::write_memory(pid_, card.address + offset, from, bytes);
+}
+
+}  // namespace tutti::memory

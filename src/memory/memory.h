@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// memory: the contract "reach a peer's buffer".
+//
+// The owner of a buffer publishes a Card that says how its buffer can be reached; what a peer then
+// does is its own decision. Ways, best first:
+//   mapped  the buffer lies in the owner's commons, which the peer has mapped: plain loads and
+//   stores copied  the kernel copies (process_vm_readv, process_vm_writev) staged  neither: the
+//   owner must pass the bytes through the node segment, piece by piece
+// Each way is probed against a known value before it is relied on, and says why it cannot be used.
+//
+// Preconditions of map, read and write: the card came from the peer that this Reach was opened to,
+// [offset, offset + bytes) lies inside the buffer the card was made for, and the owner has promised
+// not to leave the operation before everyone is done with it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace tutti::memory {
+
+enum class Way : std::uint32_t { mapped, copied, staged };
+[[nodiscard]] const char* name_of(Way way);
+
+struct Card {
+  std::uint64_t address = 0;  // in the owner's address space
+  Way way = Way::staged;
+  std::uint32_t reserved = 0;
+};
+
+// Which ways may be used at all: options().memory, read once.
+struct Allowed {
+  bool commons = true;
+  bool cma = true;
+};
+[[nodiscard]] Allowed allowed(const char* option);
+
+// What a process tells its peers about its memory.
+struct Introduction {
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;            // of the commons; -1: none
+  std::uint64_t base = 0;          // of the commons
+  std::uint64_t bytes = 0;         // of the commons
+  std::uint64_t probe = 0;         // address of a word outside the commons ...
+  std::uint64_t mapped_probe = 0;  // ... and of one inside it
+  std::uint64_t nonce = 0;         // what both words hold
+};
+// Reserves the commons if it is allowed. The probes live as long as the process.
+[[nodiscard]] Introduction introduce(const Allowed& allowed);
+
+// How this process reaches the memory of one peer.
+class Reach {
+ public:
+  Reach() = default;
+  ~Reach();
+  Reach(Reach&& other) noexcept;
+  Reach& operator=(Reach&&) = delete;
+
+  // Maps and probes. Afterwards why_not() is "" for the ways that work.
+  void open(const Introduction& peer, const Allowed& allowed);
+
+  [[nodiscard]] const char* why_not(Way way) const;
+
+  // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
+  [[nodiscard]] std::byte* map(const Card& card) const {
+    return card.way == Way::mapped ? window_ + (card.address - base_) : nullptr;
+  }
+  Status read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const;
+  Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
+
+ private:
+  const char* open_commons(const Introduction& peer);
+  const char* open_cma(const Introduction& peer) const;
+
+  pid_t pid_ = 0;
+  std::byte* window_ = nullptr;  // the peer's commons, here
+  std::uint64_t base_ = 0;       // the same, there
+  std::size_t bytes_ = 0;
+  const char* no_commons_ = "not opened";
+  const char* no_cma_ = "not opened";
+};
+
+// The card for a buffer of this process, given which ways all of its peers have.
+struct Ways {
+  bool mapped = false;
+  bool copied = false;
+};
+[[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);
+
+}  // namespace tutti::memory

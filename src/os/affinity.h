@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On which CPUs, and for how much of their time, this process may run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tutti::os {
+
+// The first 1024 CPUs, one bit each; plain data, so that it can be sent to peers.
+struct CpuMask {
+  std::array<std::uint64_t, 16> words{};
+
+  [[nodiscard]] int count() const;
+  [[nodiscard]] bool within(const CpuMask& other) const;  // a subset of `other`
+  CpuMask& operator|=(const CpuMask& other);
+  friend bool operator==(const CpuMask&, const CpuMask&) = default;
+};
+
+// The affinity mask of the calling thread.
+[[nodiscard]] CpuMask usable_cpus();
+
+// CPUs' worth of time that the cgroup (v1 or v2) grants, in thousandths; 0 when unlimited.
+[[nodiscard]] std::int64_t cgroup_cpu_quota_milli();
+
+}  // namespace tutti::os

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sleeping on a word of shared memory until another process changes it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::os {
+
+// Sleeps while `word` holds `expected`, for at most `timeout_ns`; may also return early.
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::int64_t timeout_ns);
+void futex_wake_all(const std::atomic<std::uint32_t>& word);
+
+// An asymmetric fence between processes (membarrier): the rare side calls heavy_fence(), and the
+// frequent side pays nothing but a compiler barrier. Both sides must have called
+// enable_asymmetric_fence() with success; otherwise each must use a full fence of its own.
+[[nodiscard]] bool enable_asymmetric_fence();
+void heavy_fence();
+
+}  // namespace tutti::os

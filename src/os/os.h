@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// os: each Linux facility that Tutti uses, wrapped once. Knows nothing of ranks.
+#pragma once
+
+#include "os/affinity.h"
+#include "os/futex.h"
+#include "os/process.h"

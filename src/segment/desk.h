@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one member of a team writes for the others to read: its desk. Plain layout in shared memory,
+// valid when all its bytes are zero.
+//
+// Steps count up from 1 and are the same on all members: step `s` uses line and staging slot
+// s % ring of each desk. A line has one writer, its owner. Nothing is ever reset, so no second
+// barrier is needed: whoever waits knows the step it waits for.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+
+namespace tutti::segment {
+
+using Step = std::uint64_t;
+
+inline constexpr std::size_t ring = 8;             // lines and staging slots of a desk
+inline constexpr std::size_t payload_bytes = 112;  // what rides in a flag's own line
+inline constexpr std::size_t staging_bytes = std::size_t{32} << 10;  // of one slot
+
+// A flag and what rides with it.
+struct alignas(line_bytes) Line {
+  std::atomic<Step> step;  // stored with release after `call` and `payload`
+  std::uint64_t call;      // what its owner is calling, see engine/call.h
+  std::byte payload[payload_bytes];
+};
+static_assert(sizeof(Line) == line_bytes);
+
+// The owner's work of one step, cut into chunks that any member may take. Both words hold the step
+// in the upper bits and a count of chunks in the lower ones, so that a member that comes late can
+// neither take nor report a chunk of another step.
+struct alignas(line_bytes) Share {
+  std::atomic<std::uint64_t> claimed;
+  alignas(line_bytes) std::atomic<std::uint64_t> landed;
+};
+inline constexpr unsigned share_count_bits = 24;
+
+struct Desk {
+  Line lines[ring];
+  // The owner reads and writes nothing more of any step up to this one.
+  alignas(line_bytes) std::atomic<Step> done;
+  // How many members sleep on a word of this desk: the owner wakes them when it changes one.
+  alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
+  Share share;
+  alignas(page_bytes) std::byte staging[ring][staging_bytes];
+};
+static_assert(sizeof(Desk) <= (std::size_t{1} << 20), "at most 1 MiB a rank");
+
+}  // namespace tutti::segment

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "segment/segment.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "base/bits.h"
+#include "os/os.h"
+
+namespace tutti::segment {
+namespace {
+
+constexpr std::uint64_t segment_bytes = std::uint64_t{64} << 30;  // of address space; sparse
+constexpr std::uint64_t magic = 0x7475747469'0001;                // "tutti", layout 1
+constexpr int size_classes = 16;                                  // slices of 2^class desks
+
+// At the start of the segment.
+struct Header {
+  std::uint64_t magic;
+  std::uint64_t nonce;
+  std::atomic<std::uint32_t> lock;
+  std::uint64_t next;                // first byte never given out
+  std::uint64_t free[size_classes];  // heads of lists of free slices, 0 ends one
+  std::uint64_t in_use;
+};
+
+// At the start of each slice; the desks follow on the next page.
+struct SliceHeader {
+  std::atomic<std::uint32_t> members_left;
+  std::int32_t size_class;
+  std::uint64_t next_free;
+};
+
+Header* header_of(std::byte* base) { return std::launder(reinterpret_cast<Header*>(base)); }
+SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
+  return std::launder(reinterpret_cast<SliceHeader*>(base + offset));
+}
+
+// Held for a few instructions when a communicator is made or freed. A holder that is killed ends
+// the job anyway.
+class Guard {
+ public:
+  explicit Guard(std::atomic<std::uint32_t>& lock) : lock_(lock) {
+    while (lock_.exchange(1, std::memory_order_acquire) != 0) ::sched_yield();
+  }
+  ~Guard() { lock_.store(0, std::memory_order_release); }  // pairs with the exchange above
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& lock_;
+};
+
+std::byte* map(int fd) {
+  void* base =
+      ::mmap(nullptr, segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+}
+
+int size_class_of(int members) {
+  int size_class = 0;
+  while ((1 << size_class) < members) ++size_class;
+  return size_class;
+}
+
+std::uint64_t slice_bytes(int size_class) {
+  return page_bytes + (std::uint64_t{1} << size_class) * round_up(sizeof(Desk), page_bytes);
+}
+
+}  // namespace
+
+Segment::~Segment() {
+  if (base_ != nullptr) ::munmap(base_, segment_bytes);
+  close_descriptor();
+}
+
+Status Segment::create() {
+  fd_ = ::memfd_create("tutti-segment", MFD_CLOEXEC);
+  if (fd_ < 0) return Status::system(errno, "memfd_create for the node segment");
+  if (::ftruncate(fd_, segment_bytes) != 0)
+    return Status::system(errno, "ftruncate of the node segment");
+  base_ = map(fd_);
+  if (base_ == nullptr) return Status::system(errno, "mmap of the node segment");
+  Header* header = header_of(base_);
+  header->magic = magic;
+  header->next = page_bytes;
+  if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
+    return Status::system(errno, "getrandom");
+  return {};
+}
+
+Status Segment::attach(const Invitation& invitation) {
+  const int fd = os::borrow_descriptor(invitation.pid, invitation.fd);
+  if (fd < 0) return Status::system(errno, "opening the node segment of a peer");
+  base_ = map(fd);
+  const int error = errno;
+  ::close(fd);
+  if (base_ == nullptr) return Status::system(error, "mmap of the node segment");
+  // Another PID namespace, or a process that reused the number, would give something else.
+  if (header_of(base_)->magic != magic || header_of(base_)->nonce != invitation.nonce)
+    return Status::unsupported("a peer's process number means another process here");
+  return {};
+}
+
+void Segment::close_descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Invitation Segment::invitation() const { return {::getpid(), fd_, header_of(base_)->nonce}; }
+
+std::uint64_t Segment::allocate_slice(int members) {
+  Header* header = header_of(base_);
+  const int size_class = size_class_of(members);
+  if (size_class >= size_classes) return 0;
+  std::uint64_t offset = 0;
+  bool used_before = true;
+  {
+    const Guard guard(header->lock);
+    offset = header->free[size_class];
+    if (offset != 0) {
+      header->free[size_class] = slice_at(base_, offset)->next_free;
+    } else if (header->next + slice_bytes(size_class) <= segment_bytes) {
+      offset = header->next;
+      header->next += slice_bytes(size_class);
+      used_before = false;
+    } else {
+      return 0;
+    }
+    ++header->in_use;
+  }
+  SliceHeader* slice = slice_at(base_, offset);
+  slice->size_class = size_class;
+  slice->members_left.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
+  if (used_before)  // staging needs no zeros: it is read only after it was written
+    for (int rank = 0; rank < members; ++rank)
+      std::memset(static_cast<void*>(desk(offset, rank)), 0, offsetof(Desk, staging));
+  return offset;
+}
+
+void Segment::leave_slice(std::uint64_t offset) {
+  SliceHeader* slice = slice_at(base_, offset);
+  // acq_rel: what the others did to the slice is over before the last one gives it back.
+  if (slice->members_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  Header* header = header_of(base_);
+  const Guard guard(header->lock);
+  slice->next_free = header->free[slice->size_class];
+  header->free[slice->size_class] = offset;
+  --header->in_use;
+}
+
+Desk* Segment::desk(std::uint64_t offset, int rank) const {
+  return std::launder(reinterpret_cast<Desk*>(base_ + offset + page_bytes +
+                                              static_cast<std::uint64_t>(rank) *
+                                                  round_up(sizeof(Desk), page_bytes)));
+}
+
+std::uint64_t Segment::slices_in_use() const {
+  Header* header = header_of(base_);
+  const Guard guard(header->lock);
+  return header->in_use;
+}
+
+}  // namespace tutti::segment

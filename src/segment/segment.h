@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// segment: the memory in which the ranks of one node and one job meet. One sparse memfd, made by
+// one of them and mapped by all, from which each team gets a slice. It has no name in any file
+// system, so nothing is left behind however the job ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+#include "segment/desk.h"
+#include "segment/wait.h"
+
+namespace tutti::segment {
+
+// What the maker tells the others, so that they find it.
+struct Invitation {
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;
+  std::uint64_t nonce = 0;
+};
+
+class Segment {
+ public:
+  Segment() = default;
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  Status create();
+  Status attach(const Invitation& invitation);
+  // Once all have attached: the maker's descriptor is no longer needed.
+  void close_descriptor();
+
+  [[nodiscard]] Invitation invitation() const;
+  [[nodiscard]] std::byte* at(std::uint64_t offset) const { return base_ + offset; }
+
+  // A zeroed slice, page aligned, for `members` desks; 0 when the segment is full. Any process that
+  // has attached may call these, one at a time or together.
+  [[nodiscard]] std::uint64_t allocate_slice(int members);
+  // To be called by each of the slice's members when it leaves; the last one frees it.
+  void leave_slice(std::uint64_t offset);
+
+  // The desk of member `rank` in the slice at `offset`.
+  [[nodiscard]] Desk* desk(std::uint64_t offset, int rank) const;
+
+  [[nodiscard]] std::uint64_t slices_in_use() const;
+
+ private:
+  std::byte* base_ = nullptr;
+  int fd_ = -1;
+};
+
+}  // namespace tutti::segment

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "topology/topology.h"
+
+#include <algorithm>
+
+namespace tutti::topology {
+
+bool oversubscribed(std::span<const Seat> seats) {
+  const auto ranks = static_cast<std::int64_t>(seats.size());
+  os::CpuMask all;
+  std::int64_t quota_milli = 0;
+  for (const Seat& seat : seats) {
+    all |= seat.cpus;
+    // Ranks of one container share its quota, ranks of several have one each: the largest is the
+    // right one for the first case and errs towards spinning in the second.
+    quota_milli = std::max(quota_milli, seat.quota_milli);
+  }
+  if (ranks > all.count()) return true;
+  if (quota_milli > 0 && ranks * 1000 > quota_milli) return true;
+  return std::any_of(seats.begin(), seats.end(), [&](const Seat& confined) {
+    const auto inside = std::count_if(seats.begin(), seats.end(), [&](const Seat& other) {
+      return other.cpus.within(confined.cpus);
+    });
+    return inside > confined.cpus.count();
+  });
+}
+
+}  // namespace tutti::topology

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tutti_bench/arguments.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "tutti_bench/collectives.h"
+
+namespace tutti::bench {
+namespace {
+
+// "a, b or c", for a sentence.
+template <class Rows>
+std::string names(const Rows& rows) {
+  std::string text;
+  for (const auto& row : rows) {
+    if (!text.empty()) text += ", ";
+    text += row.name;
+  }
+  return text;
+}
+
+template <class Rows, class Row>
+bool pick(const Rows& rows, const std::string& value, const Row*& result) {
+  for (const auto& row : rows)
+    if (value == row.name) {
+      result = &row;
+      return true;
+    }
+  return false;
+}
+
+bool number(const std::string& text, std::int64_t least, std::int64_t& result) {
+  char* end = nullptr;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < least) return false;
+  result = value;
+  return true;
+}
+
+bool parse_sizes(const std::string& text, std::vector<std::uint64_t>& sizes) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::int64_t value = 0;
+    if (!number(text.substr(at, comma - at), 1, value)) return false;
+    sizes.push_back(static_cast<std::uint64_t>(value));
+    at = comma + 1;
+  }
+  return true;
+}
+
+bool take(const std::string& option, const std::string& value, Arguments& a, std::string& why) {
+  std::int64_t root = 0;
+  std::string may_be;
+  if (option == "--collective") {
+    if (pick(collectives(), value, a.collective)) return true;
+    may_be = "one of " + names(collectives());
+  } else if (option == "--sizes") {
+    if (parse_sizes(value, a.sizes)) return true;
+    may_be = "a list of positive numbers of bytes, such as 8,1024";
+  } else if (option == "--dtype") {
+    if (pick(types, value, a.type)) return true;
+    may_be = "one of " + names(types);
+  } else if (option == "--op") {
+    if (pick(ops, value, a.op)) return true;
+    may_be = "one of " + names(ops);
+  } else if (option == "--memory") {
+    a.memory = value == "static" ? Memory::statics : Memory::heap;
+    if (value == "static" || value == "heap") return true;
+    may_be = "heap or static";
+  } else if (option == "--cache") {
+    a.cache = value == "hot" ? Cache::hot : Cache::cold;
+    if (value == "hot" || value == "cold") return true;
+    may_be = "cold or hot";
+  } else if (option == "--root") {
+    if (number(value, 0, root) && root <= std::numeric_limits<int>::max()) {
+      a.root = static_cast<int>(root);
+      return true;
+    }
+    may_be = "a rank";
+  } else if (option == "--min-time-ms") {
+    if (number(value, 1, a.min_time_ms)) return true;
+    may_be = "a positive number of milliseconds";
+  } else if (option == "--iterations") {
+    if (number(value, 1, a.iterations)) return true;
+    may_be = "a positive number";
+  } else {
+    why = option + " is not an option; usage: " + usage;
+    return false;
+  }
+  why = option + " must be " + may_be + ", not '" + value + "'";
+  return false;
+}
+
+}  // namespace
+
+bool parse(int count, char** words, Arguments& a, std::string& why) {
+  for (int i = 1; i < count; i += 2) {
+    if (i + 1 == count) {
+      why = std::string(words[i]) + " needs a value; usage: " + usage;
+      return false;
+    }
+    if (!take(words[i], words[i + 1], a, why)) return false;
+  }
+  if (a.collective == nullptr) {
+    why = std::string("--collective is missing; usage: ") + usage;
+    return false;
+  }
+  if (!a.collective->has_data) {
+    a.sizes = {0};
+  } else if (a.sizes.empty()) {
+    why = std::string("--sizes is missing; usage: ") + usage;
+    return false;
+  }
+  const std::size_t element = reduce::size_of(a.type->type);
+  for (const std::uint64_t bytes : a.sizes) {
+    if (bytes % element != 0) {
+      why = std::to_string(bytes) + " bytes are no whole number of " + a.type->name +
+            " elements of " + std::to_string(element) + " bytes";
+      return false;
+    }
+    if (bytes / element > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+      why = std::to_string(bytes) + " bytes are more " + a.type->name +
+            " elements than an int counts";
+      return false;
+    }
+  }
+  if (a.collective->reduces && reduce::find(a.op->op, a.type->type) == nullptr) {
+    why = std::string("MPI has no ") + a.op->name + " of " + a.type->name;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tutti::bench

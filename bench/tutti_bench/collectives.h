@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives that can be measured, one row each.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tutti_bench/arguments.h"
+#include "tutti_bench/mpi.h"
+#include "tutti_bench/page.h"
+
+namespace tutti::bench {
+
+// One point: what does not change from call to call.
+struct Problem {
+  Handle type, op, comm;
+  int count;            // elements
+  std::size_t bytes;    // of them all
+  std::size_t element;  // bytes
+  int root, rank, ranks;
+  const reduce::Kernel* kernel;  // of the reduction
+  Page* page;
+};
+
+// The two buffers of one call on one rank, each of Problem::bytes.
+struct Slot {
+  std::byte* send;
+  std::byte* recv;
+};
+
+struct Collective {
+  const char* name;
+  bool has_data;
+  bool reduces;
+
+  void (*call)(const Functions& functions, const Problem& problem, const Slot& slot);
+
+  // Whether this rank's `recv` holds a result after the call.
+  bool (*has_result)(const Problem& problem);
+
+  // This rank's share, 1/ranks, of the least work that gives all ranks their results, on memory
+  // that this rank alone uses: the physical limit when all ranks do it at once. `send` and `recv`
+  // of the slot are the memory, so that it is in the same caches as the call's own.
+  void (*limit)(const Problem& problem, const Slot& slot, reduce::Stores stores);
+};
+
+[[nodiscard]] std::span<const Collective> collectives();
+
+}  // namespace tutti::bench

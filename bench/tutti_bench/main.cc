@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tutti-bench: times MPI_X against PMPI_X of the same MPI in one process and prints JSON, one
+// object a line. `tutti bench` starts it; see arguments.h for its options and point.cc for how it
+// measures.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tutti_bench/arguments.h"
+#include "tutti_bench/buffers.h"
+#include "tutti_bench/collectives.h"
+#include "tutti_bench/json.h"
+#include "tutti_bench/mpi.h"
+#include "tutti_bench/page.h"
+#include "tutti_bench/point.h"
+
+namespace tutti::bench {
+namespace {
+
+void print_plan(const Arguments& a, const Mpi& mpi, const Page& page) {
+  Json("plan")
+      .add("points", static_cast<double>(a.sizes.size()))
+      .add("ranks", mpi.ranks)
+      .add("cores", page.cores())
+      .add("mpi", mpi.version)
+      .add("kernels", reduce::target_name())
+      .add("llc_bytes", static_cast<double>(last_level_cache_bytes()))
+      .print();
+}
+
+void print_row(const Arguments& a, const Mpi& mpi, std::uint64_t bytes, const Row& row) {
+  Json("row")
+      .add("collective", a.collective->name)
+      .add("ranks", mpi.ranks)
+      .add("bytes", static_cast<double>(bytes))
+      .add("cache", a.cache == Cache::hot ? "hot" : "cold")
+      .add("base_us", row.base.median_us)
+      .add("tutti_us", row.tutti.median_us)
+      .add("ratio", row.base.median_us / row.tutti.median_us)
+      .add("limit_us", row.limit.median_us)
+      .add("way", row.way)
+      .add("base_best_us", row.base.best_us)
+      .add("tutti_best_us", row.tutti.best_us)
+      .add("limit_best_us", row.limit.best_us)
+      .add("limit_stores", row.limit_streams ? "streaming" : "plain")
+      .add("samples", row.base.samples)
+      .add("base_calls", row.base.calls)
+      .add("tutti_calls", row.tutti.calls)
+      .print();
+}
+
+// 0, or the exit code.
+int run(const Mpi& mpi, const Arguments& a, std::string& why) {
+  Page page;
+  if (a.root >= mpi.ranks) {
+    why = "--root " + std::to_string(a.root) + " is no rank of " + std::to_string(mpi.ranks);
+    return 2;
+  }
+  if (!page.open(mpi, why)) return 1;
+  const bool speaks = mpi.rank == 0;
+  if (speaks) print_plan(a, mpi, page);
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    Row row;
+    if (!measure(mpi, page, a, a.sizes[i], row, why)) return 1;
+    if (speaks) print_row(a, mpi, a.sizes[i], row);
+    if (speaks) Json("progress").add("done", static_cast<double>(i + 1)).print();
+  }
+  if (speaks) Json("done").print();
+  return 0;
+}
+
+// Before MPI says who is who, the launcher's variables do.
+bool first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* text = std::getenv(name)) return std::atoi(text) == 0;
+  return true;
+}
+
+int main(int count, char** words) {
+  Arguments arguments;
+  Mpi mpi{};
+  std::string why;
+  if (!parse(count, words, arguments, why) || !load_mpi(mpi, why)) {
+    if (first_rank()) Json("error").add("message", why).print();
+    return 2;
+  }
+  const int code = run(mpi, arguments, why);
+  if (code != 0 && mpi.rank == 0) Json("error").add("message", why).print();
+  mpi.finalize();
+  return code;
+}
+
+}  // namespace
+}  // namespace tutti::bench
+
+int main(int count, char** words) { return tutti::bench::main(count, words); }

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI and Tutti are timed alternately, sample by sample, on the same memory. What a sample is:
+//   - hot: an untimed call first, by the same library on the same buffers, so that neither finds
+//     the caches as the other left them; cold: each call takes the next slot of the rotation;
+//   - a barrier of our own that lets all ranks go at one instant; from it to the end on the slowest
+//     rank is the sample's time;
+//   - one call, or where a call is too short for that (or where ranks share cores and the first
+//     call mostly waits for the others to be scheduled), as many back to back as fill a time that
+//     the clock and the common start are negligible against. MPI and Tutti get the same number.
+#include "tutti_bench/point.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "tutti_bench/buffers.h"
+
+namespace tutti::bench {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;  // in ns
+constexpr int most_calls = 4096;
+
+enum Method { base, tutti, limit_plain, limit_streaming, method_count };
+
+class Point {
+ public:
+  Point(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes);
+  bool run(Row& row, std::string& why);
+
+ private:
+  void call(Method method, const Slot& slot) const;
+  std::int64_t sample(Method method, int calls);
+  bool verify();
+  void reach();
+  void estimate();
+  void choose_calls();
+  void take_rounds();
+  [[nodiscard]] bool measured(int method) const;
+  [[nodiscard]] Timing timing(Method method);
+
+  const Mpi& mpi_;
+  Page& page_;
+  const Arguments& arguments_;
+  const Collective& collective_;
+  Problem problem_;
+  Buffers buffers_;
+  std::vector<Slot> slots_;  // of the sample under way
+  std::uint64_t seed_ = 1;
+  std::int64_t estimate_ns_[method_count] = {};
+  int calls_[method_count] = {1, 1, 1, 1};
+  std::vector<double> samples_us_[method_count];
+  const char* way_ = "";
+};
+
+Point::Point(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes)
+    : mpi_(mpi), page_(page), arguments_(arguments), collective_(*arguments.collective) {
+  const std::size_t element = reduce::size_of(arguments.type->type);
+  problem_ = {.type = mpi.handle(arguments.type->handle),
+              .op = mpi.handle(arguments.op->handle),
+              .comm = mpi.world,
+              .count = static_cast<int>(bytes / element),
+              .bytes = bytes,
+              .element = element,
+              .root = arguments.root,
+              .rank = mpi.rank,
+              .ranks = mpi.ranks,
+              .kernel = reduce::find(arguments.op->op, arguments.type->type),
+              .page = &page};
+}
+
+bool Point::measured(int method) const {
+  return method < limit_plain || !collective_.reduces || problem_.kernel != nullptr;
+}
+
+void Point::call(Method method, const Slot& slot) const {
+  switch (method) {
+    case base:
+      return collective_.call(mpi_.base, problem_, slot);
+    case tutti:
+      return collective_.call(mpi_.tutti, problem_, slot);
+    case limit_plain:
+      return collective_.limit(problem_, slot, reduce::Stores::plain);
+    default:
+      return collective_.limit(problem_, slot, reduce::Stores::streaming);
+  }
+}
+
+// Of `calls` calls together, on the slowest rank.
+std::int64_t Point::sample(Method method, int calls) {
+  slots_.clear();
+  for (int i = 0; i < calls; ++i) slots_.push_back(buffers_.next());
+  if (arguments_.cache == Cache::hot) call(method, slots_[0]);
+  const std::int64_t start = page_.start_together();
+  for (const Slot& slot : slots_) call(method, slot);
+  const std::int64_t result = page_.max(now_ns() - start);
+  if (method == tutti) way_ = mpi_.last_way();
+  ++seed_;
+  const std::size_t count = static_cast<std::size_t>(problem_.count);
+  for (const Slot& slot : slots_)
+    touch(arguments_, slot.send, count, seed_ + static_cast<std::uint64_t>(problem_.rank));
+  return result;
+}
+
+// Whether both give the same result for new data, on all ranks.
+bool Point::verify() {
+  const Slot slot = buffers_.next();
+  const std::size_t count = static_cast<std::size_t>(problem_.count);
+  fill(arguments_, slot.send, count, ++seed_ * 3 + static_cast<std::uint64_t>(problem_.rank));
+  std::memset(slot.recv, 0xa5, problem_.bytes);
+  call(base, slot);
+  const std::vector<std::byte> expected(slot.recv, slot.recv + problem_.bytes);
+  std::memset(slot.recv, 0x5a, problem_.bytes);
+  call(tutti, slot);
+  const bool different = collective_.has_result(problem_) &&
+                         std::memcmp(slot.recv, expected.data(), problem_.bytes) != 0;
+  return page_.max(different) == 0;
+}
+
+// One rotation with each library, a second at most: the first time that a library meets a buffer
+// it may map or register it, which a program pays once and the rotation would pay again and again.
+void Point::reach() {
+  if (arguments_.cache == Cache::hot || problem_.bytes < page_bytes) return;
+  const std::size_t between_checks = problem_.bytes < 65536 ? 64 : 1;
+  for (const Method method : {base, tutti}) {
+    const std::int64_t begin = now_ns();
+    for (std::size_t i = 0; i < buffers_.slots(); ++i) {
+      call(method, buffers_.next());
+      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > 1000 * ms) break;
+    }
+  }
+}
+
+void Point::estimate() {
+  for (int m = 0; m < method_count; ++m) {
+    if (!measured(m)) continue;
+    const Method method = static_cast<Method>(m);
+    estimate_ns_[m] = sample(method, 1);
+    for (int i = 0; i < 3 && estimate_ns_[m] < 100 * ms; ++i)
+      estimate_ns_[m] = std::min(estimate_ns_[m], sample(method, 1));
+    estimate_ns_[m] = std::max<std::int64_t>(estimate_ns_[m], 1);
+  }
+}
+
+void Point::choose_calls() {
+  const bool shared = page_.oversubscribed();
+  const std::int64_t short_ns = shared ? 100'000 : 5'000;  // below it calls are timed together
+  const std::int64_t sample_ns = shared ? 2 * ms : 100'000;
+  const std::int64_t longest_ns = 50 * ms;  // of a sample of the slower library
+  const auto calls = [&](std::int64_t fastest, std::int64_t own) {
+    if (fastest >= short_ns) return std::int64_t{1};
+    std::int64_t count = std::min<std::int64_t>(sample_ns / fastest + 1, most_calls);
+    if (arguments_.cache == Cache::cold && problem_.bytes > 0)  // no slot comes twice in a sample
+      count = std::min(count, static_cast<std::int64_t>(buffers_.slots() / 4 + 1));
+    return std::clamp<std::int64_t>(longest_ns / own, 1, count);
+  };
+  const std::int64_t fastest = std::min(estimate_ns_[base], estimate_ns_[tutti]);
+  for (const int m : {base, tutti}) calls_[m] = static_cast<int>(calls(fastest, estimate_ns_[m]));
+  for (const int m : {limit_plain, limit_streaming})
+    if (measured(m)) calls_[m] = static_cast<int>(calls(estimate_ns_[m], estimate_ns_[m]));
+}
+
+void Point::take_rounds() {
+  // Where the MPI is so slow that only a few rounds fit, Tutti is sampled more often in each.
+  const std::int64_t repeats =
+      estimate_ns_[base] < 20 * ms
+          ? 1
+          : std::clamp<std::int64_t>(estimate_ns_[base] / estimate_ns_[tutti] / 2, 1, 5);
+  const std::int64_t begin = now_ns();
+  for (std::int64_t round = 1;; ++round) {
+    for (int m = 0; m < method_count; ++m) {
+      if (!measured(m)) continue;
+      for (std::int64_t i = 0; i < (m == base ? 1 : repeats); ++i)
+        samples_us_[m].push_back(static_cast<double>(sample(static_cast<Method>(m), calls_[m])) /
+                                 calls_[m] / 1e3);
+    }
+    const std::int64_t spent = page_.from_root(now_ns() - begin);
+    if (arguments_.iterations > 0) {
+      if (round >= arguments_.iterations) return;
+    } else if ((spent >= arguments_.min_time_ms * ms && round >= 11) ||
+               (spent >= 6000 * ms && round >= 3)) {
+      return;
+    }
+  }
+}
+
+Timing Point::timing(Method method) {
+  std::vector<double>& samples = samples_us_[method];
+  if (samples.empty()) return {};
+  std::sort(samples.begin(), samples.end());
+  return {samples[samples.size() / 2], samples[0], calls_[method],
+          static_cast<int>(samples.size())};
+}
+
+bool Point::run(Row& row, std::string& why) {
+  const bool allocated = buffers_.allocate(arguments_, problem_);
+  if (page_.max(!allocated) != 0) {
+    why = "there is not enough memory for buffers of " + std::to_string(problem_.bytes) + " bytes";
+    return false;
+  }
+  const std::string wrong = std::string("Tutti and the MPI gave different results for ") +
+                            collective_.name + " of " + std::to_string(problem_.bytes) + " bytes";
+  if (!verify()) {
+    why = wrong;
+    return false;
+  }
+  reach();
+  estimate();
+  choose_calls();
+  take_rounds();
+  if (!verify()) {
+    why = wrong + ", after many calls";
+    return false;
+  }
+  const Timing plain = timing(limit_plain), streaming = timing(limit_streaming);
+  row.limit_streams = streaming.median_us < plain.median_us;
+  row = {timing(base), timing(tutti), row.limit_streams ? streaming : plain, row.limit_streams,
+         way_};
+  return true;
+}
+
+}  // namespace
+
+bool measure(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes, Row& row,
+             std::string& why) {
+  Point point(mpi, page, arguments, bytes);
+  return point.run(row, why);
+}
+
+}  // namespace tutti::bench

@@ -19,6 +19,7 @@ namespace tutti::coll {
 using fabric::Bytes;
 using fabric::Card;
 using fabric::Fabric;
+using fabric::Route;
 using fabric::Step;
 using fabric::Task;
 using fabric::Way;

@@ -151,6 +151,7 @@ class DeskFabric {
     return await(Landed{this, peer, step, chunks});
   }
 
+  void take(Route route) { host_.take(route); }
   [[nodiscard]] auto pause() { return host_.pause(); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {

@@ -33,6 +33,10 @@ using segment::Step;
 using Bytes = std::span<const std::byte>;
 inline constexpr std::int64_t no_chunk = -1;
 
+// How a collective moved its bytes, for the account.
+enum class Route : std::uint8_t { line, staged, mapped, copied };
+inline constexpr std::size_t route_count = 4;
+
 template <class A>
 concept Awaitable = requires(A awaitable) {
                       { awaitable.await_ready() } -> std::same_as<bool>;
@@ -52,6 +56,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // Every member has posted a step of this collective, so all earlier ones are
                    // over: saves waits.
                    { f.everyone_arrived() } -> std::same_as<void>;
+                   // Which way this collective takes; the last call counts.
+                   { f.take(Route::line) } -> std::same_as<void>;
                    { f.pause() } -> Awaitable;  // a point where a simulated rank may be overtaken
 
                    { f.open_share(step) } -> std::same_as<void>;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "fabric/desk_fabric.h"
-#include "reduce/reduce.h"
 
 namespace tutti::fabric {
 
@@ -18,11 +17,6 @@ struct Emergencies {
   void (*peer_lost)(void* context, int peer) = nullptr;
   void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
-};
-
-// Bytes that this rank moved, by the way they took.
-struct Moved {
-  std::uint64_t line = 0, staged = 0, mapped = 0, copied = 0;
 };
 
 class NodeHost {
@@ -66,6 +60,9 @@ class NodeHost {
     std::abort();
   }
 
+  void take(Route route) { route_ = route; }
+  [[nodiscard]] Route route() const { return route_; }
+
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
     return memory::offer(buffer, bytes, ways_);
@@ -104,6 +101,7 @@ class NodeHost {
   memory::Ways ways_;
   segment::Patience patience_;
   Emergencies emergencies_;
+  Route route_ = Route::line;
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };

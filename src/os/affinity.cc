@@ -104,4 +104,19 @@ std::int64_t cgroup_cpu_quota_milli() {
   return v2 != 0 ? v2 : quota_v1();
 }
 
+std::size_t last_level_cache_bytes() {
+  std::size_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    char path[96], text[32];
+    std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    if (!read_file(path, text)) break;
+    char* unit = nullptr;
+    std::size_t bytes = std::strtoull(text, &unit, 10);
+    if (*unit == 'K') bytes <<= 10;
+    if (*unit == 'M') bytes <<= 20;
+    largest = bytes > largest ? bytes : largest;
+  }
+  return largest != 0 ? largest : std::size_t{32} << 20;
+}
+
 }  // namespace tutti::os

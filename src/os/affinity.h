@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::os {
@@ -22,5 +23,8 @@ struct CpuMask {
 
 // CPUs' worth of time that the cgroup (v1 or v2) grants, in thousandths; 0 when unlimited.
 [[nodiscard]] std::int64_t cgroup_cpu_quota_milli();
+
+// The size of the largest cache of CPU 0, from sysfs; 32 MiB when that cannot be read.
+[[nodiscard]] std::size_t last_level_cache_bytes();
 
 }  // namespace tutti::os

@@ -10,6 +10,7 @@ namespace tutti::coll::allreduce {
 template <Fabric F>
 Task line(F& f, const Work& work) {
   const Step step = f.next_step();
+  f.take(Route::line);
   co_await f.room(step);
   f.post(step, {static_cast<const std::byte*>(work.send), work.bytes()});
   alignas(64) std::byte sum[segment::payload_bytes];

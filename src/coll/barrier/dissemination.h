@@ -10,6 +10,7 @@ namespace tutti::coll::barrier {
 template <Fabric F>
 Task dissemination(F& f, const Work&) {
   Step step = 0;
+  f.take(Route::line);
   for (int distance = 1; distance < f.size(); distance *= 2) {
     step = f.next_step();
     co_await f.room(step);

@@ -10,6 +10,7 @@ namespace tutti::coll::barrier {
 template <Fabric F>
 Task flat(F& f, const Work&) {
   const Step step = f.next_step();
+  f.take(Route::line);
   co_await f.room(step);
   f.post(step, {});
   for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);

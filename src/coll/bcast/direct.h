@@ -83,6 +83,7 @@ Task direct(F& f, const Work& work) {
     co_await staged(f, work);
     co_return;
   }
+  f.take(root.way == Way::mapped ? Route::mapped : Route::copied);
   const detail::Copy copy(work.bytes(), root);
   if (!is_root) {
     co_await detail::pull(f, work, step, root, copy);

@@ -12,6 +12,7 @@ namespace tutti::coll::bcast {
 template <Fabric F>
 Task line(F& f, const Work& work) {
   const Step step = f.next_step();
+  f.take(Route::line);
   if (f.rank() == work.root) {
     co_await f.room(step);
     f.post(step, {static_cast<const std::byte*>(work.recv), work.bytes()});

@@ -13,6 +13,7 @@ template <Fabric F>
 Task staged(F& f, const Work& work) {
   auto* buffer = static_cast<std::byte*>(work.recv);
   Step step = 0;
+  f.take(Route::staged);
   for (std::size_t done = 0; done < work.bytes(); done += segment::staging_bytes) {
     const std::size_t piece = std::min(segment::staging_bytes, work.bytes() - done);
     step = f.next_step();

@@ -125,6 +125,7 @@ Task direct_to(F& f, const Work& work, int root) {
     co_return;
   }
 
+  f.take(mapped ? Route::mapped : Route::copied);
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t chunk =
       (mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes) / work.element_bytes;

@@ -10,6 +10,7 @@ namespace tutti::coll::reduction {
 template <Fabric F>
 Task line(F& f, const Work& work) {
   const Step step = f.next_step();
+  f.take(Route::line);
   if (f.rank() != work.root) {
     co_await f.room(step);
     f.post(step, {static_cast<const std::byte*>(work.send), work.bytes()});

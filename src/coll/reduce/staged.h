@@ -77,6 +77,7 @@ Task staged_piece(F& f, const Work& work, int root, std::size_t first, std::size
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
   const std::size_t piece = segment::staging_bytes / work.element_bytes;
+  f.take(Route::staged);
   for (std::size_t done = 0; done < work.count; done += piece)
     co_await detail::staged_piece(f, work, root, done, std::min(piece, work.count - done));
 }

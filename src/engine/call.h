@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a member says it is calling, in the 64 bits that ride in every line it posts: members that
+// read it notice at once when they are not in the same call.
+#pragma once
+
+#include <cstdint>
+
+#include "coll/coll.h"
+
+namespace tutti::engine {
+
+struct Call {
+  coll::Collective collective;
+  int root = 0;
+  std::uint64_t bytes = 0;
+
+  [[nodiscard]] constexpr std::uint64_t encode() const {
+    return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(collective) << 58 |
+           static_cast<std::uint64_t>(root & 0xffff) << 42 | (bytes & bytes_mask);
+  }
+  static constexpr Call decode(std::uint64_t word) {
+    return {static_cast<coll::Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 42 & 0xffff),
+            word & bytes_mask};
+  }
+
+ private:
+  static constexpr std::uint64_t bytes_mask = (std::uint64_t{1} << 42) - 1;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine: Team and Call, what a front end creates and calls. The engine never calls MPI; all it
+// needs of one is an Exchange when groups meet, and a way to end the job.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "base/status.h"
+#include "coll/coll.h"
+#include "engine/call.h"
+#include "engine/exchange.h"
+#include "engine/heat.h"
+#include "engine/node.h"
+#include "fabric/node.h"
+
+namespace tutti::engine {
+
+// What was moved, summed over the teams of this process; plain data, so that it can be exchanged.
+struct Account {
+  std::array<std::uint64_t, coll::collective_count> calls{};
+  std::array<std::uint64_t, coll::collective_count> bytes{};
+  std::array<std::uint64_t, fabric::route_count> route_bytes{};
+
+  Account& operator+=(const Account& other);
+};
+[[nodiscard]] Account account();
+
+// How the last collective of this thread moved its bytes: "line", "bounce", "commons", "cma", or ""
+// before any did.
+[[nodiscard]] const char* last_way();
+
+// Called, once and last, when the ranks cannot go on together; must not return.
+using EndJob = void (*)();
+void set_end_job(EndJob end_job);
+
+// A group of ranks of one node that call collectives together: one member's side of it.
+class Team {
+ public:
+  // Collective over the group; nullptr on all members alike when they cannot be a team, and `why`
+  // then says so in one clause. `home` is the Node joined at start, if any; a group with members
+  // from elsewhere on this host joins one of its own.
+  [[nodiscard]] static std::unique_ptr<Team> create(const Exchange& group,
+                                                    const std::shared_ptr<Node>& home,
+                                                    const char*& why);
+  ~Team();
+
+  // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
+  void run(coll::Collective collective, coll::Work work);
+
+  [[nodiscard]] int rank() const { return fabric_.rank(); }
+  [[nodiscard]] int size() const { return fabric_.size(); }
+  [[nodiscard]] const Node& node() const { return *node_; }
+  [[nodiscard]] const Account& account_so_far() const { return account_; }
+
+ private:
+  Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank);
+
+  [[nodiscard]] fabric::Emergencies emergencies();
+  [[nodiscard]] int world_rank(int member) const;
+  // For messages: "Allreduce of 8 bytes".
+  [[nodiscard]] static const char* describe(std::uint64_t call, char (&text)[96]);
+
+  std::shared_ptr<Node> node_;
+  std::uint64_t slice_;
+  std::vector<int> members_;  // ranks in the node
+  std::vector<fabric::Desk*> desks_;
+  fabric::NodeHost host_;
+  fabric::NodeFabric fabric_;
+  std::uint64_t call_ = 0;
+  Account account_;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace tutti::engine {
+
+// How the members of a group talk before they share a segment: by the user's MPI, or a test's
+// pipes.
+struct Exchange {
+  int rank = 0;
+  int size = 0;
+  // `all` receives `bytes` from each member, in rank order. Collective. False when it failed.
+  std::function<bool(const void* mine, void* all, std::size_t bytes)> allgather;
+};
+
+}  // namespace tutti::engine

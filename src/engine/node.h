@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes of one node and one job: their segment, how they reach each other's memory, and how
+// they wait for each other. Made once, before any team.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/exchange.h"
+#include "memory/memory.h"
+#include "segment/segment.h"
+
+namespace tutti::engine {
+
+class Node {
+ public:
+  struct Member {
+    std::int32_t pid = 0;
+    std::int32_t rank = 0;  // in the group that joined: MPI_COMM_WORLD, normally
+  };
+
+  // Collective over the group: its members on this host become a Node. The outcome is the same on
+  // all members of a host; when it is not ok, `why` says what this process saw.
+  static Status join(const Exchange& group, std::shared_ptr<Node>& node);
+
+  // Equal on the members of one Node and on nobody else; never 0.
+  [[nodiscard]] std::uint64_t id() const { return id_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(members_.size()); }
+  [[nodiscard]] const Member& member(int rank) const {
+    return members_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] const memory::Reach& reach(int rank) const {
+    return reaches_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] segment::Segment& segment() { return segment_; }
+  [[nodiscard]] memory::Ways ways() const { return ways_; }
+  [[nodiscard]] segment::Patience patience() const { return patience_; }
+  [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
+  // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
+  [[nodiscard]] const char* why_not(memory::Way way) const;
+
+ private:
+  std::uint64_t id_ = 0;
+  int rank_ = 0;
+  std::vector<Member> members_;
+  std::vector<memory::Reach> reaches_;
+  segment::Segment segment_;
+  memory::Ways ways_;
+  segment::Patience patience_;
+  bool oversubscribed_ = false;
+};
+
+// Equal for processes that may share a Node: same boot of the same kernel, same host name (so that
+// hosts played by namespaces on one machine stay apart, as for the MPI).
+[[nodiscard]] std::uint64_t host_id();
+
+}  // namespace tutti::engine

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "base/base.h"
+#include "coll/allreduce/rows.h"
+#include "coll/barrier/rows.h"
+#include "coll/bcast/rows.h"
+#include "coll/reduce/rows.h"
+#include "engine/engine.h"
+#include "os/os.h"
+
+namespace tutti::engine {
+namespace {
+
+EndJob g_end_job = nullptr;
+std::mutex g_mutex;
+Account g_account;  // of teams that have ended; under g_mutex
+std::vector<const Team*> g_teams;
+thread_local const char* t_last_way = "";
+
+[[noreturn]] void end_job() {
+  if (g_end_job != nullptr) g_end_job();
+  std::_Exit(1);
+}
+
+// What a member says when its group becomes a team.
+struct Enrolment {
+  std::uint64_t host;
+  std::uint64_t node;  // 0: none
+  std::uint64_t slice;
+  std::int32_t node_rank;
+};
+
+bool same_node(const std::vector<Enrolment>& members) {
+  return std::all_of(members.begin(), members.end(), [&](const Enrolment& member) {
+    return member.node != 0 && member.node == members[0].node;
+  });
+}
+
+bool same_host(const std::vector<Enrolment>& members) {
+  return std::all_of(members.begin(), members.end(),
+                     [&](const Enrolment& member) { return member.host == members[0].host; });
+}
+
+bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
+           std::vector<Enrolment>& members) {
+  Enrolment mine{host_id(), 0, 0, 0};
+  if (node != nullptr) {
+    mine.node = node->id();
+    mine.node_rank = node->rank();
+    if (group.rank == 0) mine.slice = node->segment().allocate_slice(group.size);
+  }
+  members.resize(static_cast<std::size_t>(group.size));
+  const bool met = group.allgather(&mine, members.data(), sizeof mine);
+  if (met && same_node(members)) return true;
+  for (int i = 0; mine.slice != 0 && i < group.size; ++i) node->segment().leave_slice(mine.slice);
+  return met;
+}
+
+}  // namespace
+
+Account& Account::operator+=(const Account& other) {
+  for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += other.bytes[i];
+  for (std::size_t i = 0; i < route_bytes.size(); ++i) route_bytes[i] += other.route_bytes[i];
+  return *this;
+}
+
+Account account() {
+  const std::lock_guard lock(g_mutex);
+  Account sum = g_account;
+  for (const Team* team : g_teams) sum += team->account_so_far();
+  return sum;
+}
+
+const char* last_way() { return t_last_way; }
+
+void set_end_job(EndJob end_job) { g_end_job = end_job; }
+
+std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<Node>& home,
+                                   const char*& why) {
+  std::shared_ptr<Node> node = home;
+  std::vector<Enrolment> members;
+  why = "the MPI's Allgather failed";
+  if (!enrol(group, node, members)) return nullptr;
+  if (!same_node(members)) {
+    why = "its ranks are on several nodes";
+    if (!same_host(members)) return nullptr;
+    why = "its ranks could not meet";
+    node.reset();
+    const Status status = Node::join(group, node);
+    if (!status.ok()) {
+      why = status.what;
+      return nullptr;
+    }
+    if (!enrol(group, node, members) || !same_node(members)) return nullptr;
+  }
+  why = "the node segment is full";
+  if (members[0].slice == 0) return nullptr;
+  std::vector<int> ranks;
+  for (const Enrolment& member : members) ranks.push_back(member.node_rank);
+  return std::unique_ptr<Team>(
+      new Team(std::move(node), members[0].slice, std::move(ranks), group.rank));
+}
+
+namespace {
+
+std::vector<fabric::Desk*> desks_of(const segment::Segment& segment, std::uint64_t slice,
+                                    std::size_t members) {
+  std::vector<fabric::Desk*> desks;
+  for (std::size_t i = 0; i < members; ++i)
+    desks.push_back(segment.desk(slice, static_cast<int>(i)));
+  return desks;
+}
+
+std::vector<fabric::NodeHost::Peer> peers_of(const Node& node, const std::vector<int>& members) {
+  std::vector<fabric::NodeHost::Peer> peers;
+  for (int member : members)
+    peers.push_back({&node.reach(member), member == node.rank() ? 0 : node.member(member).pid});
+  return peers;
+}
+
+Heat& heat() {
+  thread_local std::unique_ptr<Heat> value;
+  if (value == nullptr) value = std::make_unique<Heat>(os::last_level_cache_bytes() / 2);
+  return *value;
+}
+
+constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
+
+}  // namespace
+
+Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank)
+    : node_(std::move(node)),
+      slice_(slice),
+      members_(std::move(members)),
+      desks_(desks_of(node_->segment(), slice_, members_.size())),
+      host_(peers_of(*node_, members_), node_->ways(), node_->patience(), emergencies()),
+      fabric_(host_, desks_, rank) {
+  const std::lock_guard lock(g_mutex);
+  g_teams.push_back(this);
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard lock(g_mutex);
+    g_account += account_;
+    std::erase(g_teams, this);
+  }
+  node_->segment().leave_slice(slice_);
+}
+
+void Team::run(coll::Collective collective, coll::Work work) {
+  const coll::Facts facts{size(), work.bytes()};
+  call_ = Call{collective, work.root, work.bytes()}.encode();
+  fabric_.begin(call_);
+  if (facts.bytes >= coll::direct_bytes && work.recv != nullptr)
+    work.stores = heat().stores(work.recv, facts.bytes);
+
+  const auto run_first = [&](std::span<const coll::Row<fabric::NodeFabric>> rows) {
+    for (const auto& row : rows) {
+      if (!row.fits(facts)) continue;
+      const fabric::Task task = row.run(fabric_, work);
+      return;
+    }
+  };
+  using F = fabric::NodeFabric;
+  switch (collective) {
+    case coll::Collective::barrier:
+      run_first(coll::barrier::rows<F>);
+      break;
+    case coll::Collective::bcast:
+      run_first(coll::bcast::rows<F>);
+      break;
+    case coll::Collective::reduce:
+      run_first(coll::reduction::rows<F>);
+      break;
+    case coll::Collective::allreduce:
+      run_first(coll::allreduce::rows<F>);
+      break;
+  }
+
+  const auto route = static_cast<std::size_t>(host_.route());
+  ++account_.calls[static_cast<std::size_t>(collective)];
+  account_.bytes[static_cast<std::size_t>(collective)] += facts.bytes;
+  account_.route_bytes[route] += facts.bytes;
+  t_last_way = route_names[route];
+}
+
+int Team::world_rank(int member) const {
+  return node_->member(members_[static_cast<std::size_t>(member)]).rank;
+}
+
+const char* Team::describe(std::uint64_t word, char (&text)[96]) {
+  const Call call = Call::decode(word);
+  int length = std::snprintf(text, sizeof text, "MPI_%s", coll::name_of(call.collective));
+  const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
+  if (call.collective == coll::Collective::bcast || call.collective == coll::Collective::reduce)
+    length += std::snprintf(text + length, rest(), ", root %d", call.root);
+  if (call.collective != coll::Collective::barrier)
+    std::snprintf(text + length, rest(), " of %llu bytes",
+                  static_cast<unsigned long long>(call.bytes));
+  return text;
+}
+
+fabric::Emergencies Team::emergencies() {
+  return {
+      .context = this,
+      .peer_lost =
+          [](void* context, int peer) {
+            auto* self = static_cast<Team*>(context);
+            char text[96];
+            log::fatal(
+                "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
+                "communicator of %d ranks, step %llu; ending the job",
+                self->world_rank(peer),
+                self->node_->member(self->members_[static_cast<std::size_t>(peer)]).pid,
+                self->world_rank(self->rank()), describe(self->call_, text), self->size(),
+                static_cast<unsigned long long>(self->fabric_.last_step()));
+            end_job();
+          },
+      .mismatch =
+          [](void* context, int peer, std::uint64_t theirs, std::uint64_t mine) {
+            auto* self = static_cast<Team*>(context);
+            char text[2][96];
+            log::fatal(
+                "the ranks of a communicator of %d ranks called different things: rank %d %s, "
+                "rank %d %s; ending the job",
+                self->size(), self->world_rank(peer), describe(theirs, text[0]),
+                self->world_rank(self->rank()), describe(mine, text[1]));
+            end_job();
+          },
+      .unreachable =
+          [](void* context, int peer, const Status& status) {
+            auto* self = static_cast<Team*>(context);
+            char text[96];
+            log::fatal(
+                "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
+                "TUTTI_MEMORY=commons,bounce does without the kernel's copy; ending the job",
+                self->world_rank(self->rank()), self->world_rank(peer), describe(self->call_, text),
+                status.what, strerrordesc_np(status.error));
+            end_job();
+          },
+  };
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the exported MPI_X functions jump to. Handles travel as words: a register or stack slot
+// holds any family's handle, and the family that was found takes as much of it as it uses.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/native.h"
+
+namespace tutti::mpi {
+
+using Word = std::uintptr_t;
+
+struct Entries {
+  int (*init)(int*, char***);
+  int (*init_thread)(int*, char***, int, int*);
+  int (*finalize)();
+  int (*barrier)(Word comm);
+  int (*bcast)(void*, int, Word type, int root, Word comm);
+  int (*bcast_c)(void*, Count, Word type, int root, Word comm);
+  int (*reduce)(const void*, void*, int, Word type, Word op, int root, Word comm);
+  int (*reduce_c)(const void*, void*, Count, Word type, Word op, int root, Word comm);
+  int (*allreduce)(const void*, void*, int, Word type, Word op, Word comm);
+  int (*allreduce_c)(const void*, void*, Count, Word type, Word op, Word comm);
+};
+
+// Those of the MPI in this process, found at the first call. Ends the process with one sentence
+// when there is none.
+[[nodiscard]] const Entries& entries();
+
+}  // namespace tutti::mpi

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/base.h"
+#include "mpi/front_calls.h"
+#include "mpi/front_life.h"
+
+namespace tutti::mpi {
+
+// MPICH's handles are ints, the others' pointers; nothing else differs once the handles are known.
+const Entries& entries() {
+  static const Entries& found = []() -> const Entries& {
+    const Library library = find_library();
+    if (library.handle == nullptr) {
+      log::fatal("an MPI function was called, but no MPI library is loaded in this process");
+      std::_Exit(1);
+    }
+    return library.family == Family::mpich ? Front<int>::open(library)
+                                           : Front<void*>::open(library);
+  }();
+  return found;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Front: from MPI_Init to MPI_Finalize, and a team for each communicator.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "base/base.h"
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+template <class H>
+const Entries& Front<H>::open(const Library& library) {
+  self_ = new Front;  // lives as long as the process: it may be called after static destructors
+  Front& self = *self_;
+  self.library_ = library;
+  self.native_.load(library);
+  const Symbols symbols{library.handle};
+  const auto resolve = [&](const char* openmpi, std::uint32_t mpich, std::uint32_t standard) {
+    struct {
+      const char* openmpi;
+      std::uint32_t mpich, standard;
+    } row{openmpi, mpich, standard};
+    return handle(static_cast<Word>(handle_of(row, library.family, symbols)));
+  };
+  self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
+  self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
+  self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
+  self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
+  for (const DatatypeRow& row : datatype_rows())
+    self.types_.insert(handle_of(row, library.family, symbols), row);
+  for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
+  engine::set_end_job(end_job);
+
+  static const Entries entries{init,    init_thread, finalize, barrier,   bcast,
+                               bcast_c, reduce,      reduce_c, allreduce, allreduce_c};
+  return entries;
+}
+
+template <class H>
+int Front<H>::init(int* argc, char*** argv) {
+  const int result = self_->native_.init(argc, argv);
+  if (result == 0) self_->start();
+  return result;
+}
+
+template <class H>
+int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = self_->native_.init_thread(argc, argv, required, provided);
+  if (result == 0) self_->start();
+  return result;
+}
+
+// Collective over MPI_COMM_WORLD, like MPI_Init itself.
+template <class H>
+void Front<H>::start() {
+  int rank = 0;
+  native_.comm_rank(world_, &rank);
+  if (rank == 0) warn_about_unknown_options();
+  if (options().off || !prepare()) return;
+  std::shared_ptr<engine::Node> home;
+  const Status status = engine::Node::join(exchange(world_), home);
+  if (status.ok())
+    home_ = std::move(home);
+  else
+    log::info("rank %d: no node segment: %s", rank, status.what);
+  (void)take_seat(world_);
+}
+
+template <class H>
+int Front<H>::finalize() {
+  Front& self = *self_;
+  if (self.prepared_ && !self.ended_) {
+    // After this allgather nobody waits for anybody, so processes may end in any order.
+    self.report();
+    self.ended_ = true;
+    self.native_.comm_delete_attr(self.world_, self.keyval_);
+    self.native_.comm_free_keyval(&self.keyval_);
+    self.home_.reset();
+  }
+  return self.native_.finalize();
+}
+
+template <class H>
+void Front<H>::report() {
+  struct Mine {
+    engine::Account account;
+    std::uint64_t host;
+  };
+  const engine::Exchange group = exchange(world_);
+  const Mine mine{engine::account(), engine::host_id()};
+  std::vector<Mine> all(static_cast<std::size_t>(group.size));
+  if (!group.allgather(&mine, all.data(), sizeof mine)) return;
+  if (group.rank != 0 || *options().report == '\0') return;
+  engine::Account sum;
+  std::set<std::uint64_t> hosts;
+  for (const Mine& theirs : all) {
+    sum += theirs.account;
+    hosts.insert(theirs.host);
+  }
+  char version[8192] = "unknown";
+  int length = 0;
+  native_.get_library_version(version, &length);
+  version[std::strcspn(version, "\n")] = '\0';
+  const char* notes[4];
+  int note_count = 0;
+  if (home_ == nullptr) notes[note_count++] = "the ranks could not make a node segment";
+  if (home_ != nullptr && group.size > 1) {
+    if (!home_->ways().mapped) notes[note_count++] = home_->why_not(memory::Way::mapped);
+    if (!home_->ways().copied) notes[note_count++] = home_->why_not(memory::Way::copied);
+    if (home_->oversubscribed()) notes[note_count++] = "more ranks than cores: waiting ranks yield";
+  }
+  const Ledger::Run run{version,    name_of(library_.family),
+                        group.size, static_cast<int>(hosts.size()),
+                        notes,      note_count};
+  if (!ledger_.write(options().report, run, mine.account, sum))
+    log::warn("the report could not be written to %s", options().report);
+}
+
+template <class H>
+void Front<H>::end_job() {
+  self_->native_.abort(self_->world_, 1);
+  std::_Exit(1);
+}
+
+template <class H>
+engine::Exchange Front<H>::exchange(H comm) const {
+  engine::Exchange group;
+  native_.comm_rank(comm, &group.rank);
+  native_.comm_size(comm, &group.size);
+  group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    return native_.allgather(mine, count, byte_, all, count, byte_, comm) == 0;
+  };
+  return group;
+}
+
+// What needs an initialised MPI; not collective.
+template <class H>
+bool Front<H>::prepare() {
+  std::call_once(prepared_once_, [this] {
+    prepared_ = native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) == 0;
+  });
+  return prepared_;
+}
+
+template <class H>
+typename Front<H>::Seat* Front<H>::seat_of(H comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
+  return found ? static_cast<Seat*>(value) : take_seat(comm);
+}
+
+// At a communicator's first collective, which all of its members call, so that they can talk.
+template <class H>
+typename Front<H>::Seat* Front<H>::take_seat(H comm) {
+  auto seat = std::make_unique<Seat>();
+  int inter = 0, size = 0;
+  native_.comm_test_inter(comm, &inter);
+  native_.comm_size(comm, &size);
+  if (inter)
+    seat->why = "intercommunicator";
+  else if (size == 1)
+    seat->why = "communicator of one rank";
+  else
+    seat->team = engine::Team::create(exchange(comm), home_, seat->why);
+  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
+  return seat.release();
+}
+
+template <class H>
+int Front<H>::on_copy(H, int, void*, void*, void*, int* flag) {
+  *flag = 0;  // a duplicate is a communicator of its own
+  return 0;
+}
+
+template <class H>
+int Front<H>::on_delete(H, int, void* value, void*) {
+  delete static_cast<Seat*>(value);
+  return 0;
+}
+
+template <class H>
+engine::Team* Front<H>::team_for(Collective collective, H comm) {
+  if (!prepared_) [[unlikely]] {
+    // MPI_Init was not seen (Fortran's goes past us on Open MPI): join when communicators are used.
+    int initialized = 0;
+    if (options().off || native_.initialized(&initialized) != 0 || !initialized) return nullptr;
+    if (!prepare()) return nullptr;
+  }
+  if (ended_ || comm == null_comm_) return nullptr;
+  Seat* seat = seat_of(comm);
+  if (seat == nullptr) return nullptr;
+  return seat->team != nullptr ? seat->team.get() : leave(collective, seat->why);
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of the three ABI families: the predefined handles, one row each with a column a
+// family. Open MPI's handles are the addresses of exported objects, MPICH's (and Intel's) are
+// integers, those of the MPI-5 standard ABI small integers in pointers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "reduce/reduce.h"
+
+namespace tutti::mpi {
+
+enum class Family : std::uint8_t { openmpi, mpich, standard };
+inline constexpr int family_count = 3;
+[[nodiscard]] const char* name_of(Family family);
+
+// What may be computed on a type.
+enum class Arithmetic : std::uint8_t {
+  none,     // moved only: characters, packed data, Fortran's LOGICAL
+  full,     // whatever reduce::find knows for `type`
+  bitwise,  // MPI_BYTE
+};
+
+struct DatatypeRow {
+  const char* name;        // "MPI_FLOAT"
+  const char* openmpi;     // "ompi_mpi_float"; nullptr where the family has no such type
+  std::uint32_t mpich;     // 0: none
+  std::uint32_t standard;  // 0: none
+  std::uint32_t bytes;     // of the data of one element, without padding: MPI_Type_size
+  reduce::Type type;
+  Arithmetic arithmetic;
+};
+[[nodiscard]] std::span<const DatatypeRow> datatype_rows();
+
+struct OpRow {
+  const char* name;
+  const char* openmpi;
+  std::uint32_t mpich;
+  std::uint32_t standard;
+  reduce::Op op;
+};
+[[nodiscard]] std::span<const OpRow> op_rows();
+
+// A row's handle in a family, widened to 64 bits; 0 where the family has none. `symbol` finds an
+// exported object of the MPI library.
+struct Symbols {
+  void* library;  // for dlsym
+  [[nodiscard]] void* find(const char* name) const;
+};
+template <class Row>
+[[nodiscard]] std::uint64_t handle_of(const Row& row, Family family, const Symbols& symbols) {
+  switch (family) {
+    case Family::openmpi:
+      return row.openmpi ? reinterpret_cast<std::uint64_t>(symbols.find(row.openmpi)) : 0;
+    case Family::mpich:
+      return row.mpich;
+    case Family::standard:
+      return row.standard;
+  }
+  return 0;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/ledger.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "base/base.h"
+
+namespace tutti::mpi {
+namespace {
+
+// A JSON string; control characters become spaces.
+void quote(std::FILE* file, const char* text) {
+  std::fputc('"', file);
+  for (; *text != '\0'; ++text) {
+    if (*text == '"' || *text == '\\') std::fputc('\\', file);
+    std::fputc(static_cast<unsigned char>(*text) < 0x20 ? ' ' : *text, file);
+  }
+  std::fputc('"', file);
+}
+
+}  // namespace
+
+void Ledger::left(coll::Collective collective, const char* why) {
+  for (Reason& reason : reasons_) {
+    const char* known = reason.why.load(std::memory_order_relaxed);
+    if (known == nullptr && reason.why.compare_exchange_strong(known, why)) known = why;
+    if (known != why) continue;
+    reason.calls[static_cast<std::size_t>(collective)].fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+}
+
+bool Ledger::write(const char* path, const Run& run, const engine::Account& mine,
+                   const engine::Account& all) const {
+  std::FILE* file = std::fopen(path, "we");
+  if (file == nullptr) return false;
+  std::fprintf(file, "{\"version\":1,\"mpi\":");
+  quote(file, run.mpi);
+  std::fprintf(file, ",\"family\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"calls\":[", run.family,
+               run.ranks, run.nodes);
+  const char* comma = "";
+  for (std::size_t c = 0; c < coll::collective_count; ++c) {
+    std::uint64_t left = 0;
+    for (const Reason& reason : reasons_) left += reason.calls[c];
+    if (left + mine.calls[c] == 0) continue;
+    std::fprintf(file,
+                 "%s{\"collective\":\"%s\",\"seen\":%" PRIu64 ",\"taken\":%" PRIu64
+                 ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"reasons\":{",
+                 comma, coll::name_of(static_cast<coll::Collective>(c)), left + mine.calls[c],
+                 mine.calls[c], left, all.bytes[c]);
+    comma = "";
+    for (const Reason& reason : reasons_) {
+      if (reason.calls[c] == 0) continue;
+      std::fputs(comma, file);
+      quote(file, reason.why.load());
+      std::fprintf(file, ":%" PRIu64, reason.calls[c].load());
+      comma = ",";
+    }
+    std::fputs("}}", file);
+    comma = ",";
+  }
+  std::fprintf(file,
+               "],\"ways\":{\"commons\":%" PRIu64 ",\"cma\":%" PRIu64 ",\"bounce\":%" PRIu64
+               ",\"line\":%" PRIu64 "},\"notes\":[",
+               all.route_bytes[2], all.route_bytes[3], all.route_bytes[1], all.route_bytes[0]);
+  for (int i = 0; i < run.note_count; ++i) {
+    if (i > 0) std::fputc(',', file);
+    quote(file, run.notes[i]);
+  }
+  std::fputs("]}\n", file);
+  return std::fclose(file) == 0;
+}
+
+}  // namespace tutti::mpi

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tutti-probe: what this machine offers, as JSON on standard output. The `tutti` command reads it.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/base.h"
+#include "probe/probe.h"
+
+namespace tutti::probe {
+
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+void options(Json& json) {
+  json.array();
+  for (const OptionRow& row : option_rows()) {
+    json.object()
+        .add("name", row.name)
+        .add("type", row.type)
+        .add("default", row.fallback)
+        .add("meaning", row.meaning)
+        .end_object();
+  }
+  json.end_array();
+}
+
+namespace {
+
+struct Document {
+  const char* name;
+  void (*write)(Json&);
+};
+constexpr Document documents[] = {{"machine", machine}, {"memory", memory}, {"options", options}};
+
+int main(int count, char** words) {
+  if (count == 2) {
+    for (const Document& document : documents) {
+      if (std::strcmp(words[1], document.name) != 0) continue;
+      Json json;
+      document.write(json);
+      return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+  }
+  std::fputs("usage: tutti-probe machine|memory|options\n", stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace tutti::probe
+
+int main(int count, char** words) { return tutti::probe::main(count, words); }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tutti-probe can say, one function a document.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "probe/json.h"
+
+namespace tutti::probe {
+
+void machine(Json& json);
+void memory(Json& json);
+void options(Json& json);
+
+// What a cgroup grants; nothing where it sets no limit.
+struct Cgroup {
+  int version = 0;  // 1, 2, or 0 where there is none
+  std::optional<double> cpus;
+  std::optional<std::uint64_t> memory_bytes;
+};
+[[nodiscard]] Cgroup cgroup();
+
+// The first line of a file without its newline; nothing if it cannot be read.
+[[nodiscard]] std::optional<std::string> first_line(const std::string& path);
+
+}  // namespace tutti::probe

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `tutti` command: gathers the commands and turns every error into one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Optional
+
+import typer
+
+from tutti import __version__
+from tutti.commands import bench, config, doctor, env, run
+from tutti.errors import TuttiError, nearest
+
+try:  # typer carries its own copy of click since 0.26
+    from typer._click import exceptions as click_errors
+except ImportError:  # pragma: no cover - older typer
+    from click import exceptions as click_errors  # type: ignore[no-redef]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
+)
+for command in (run, env, doctor, bench, config):
+    command.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tutti {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+    debug: bool = typer.Option(False, "--debug", help="Print a traceback if Tutti itself fails."),
+) -> None:
+    del version
+    if debug:
+        os.environ["TUTTI_DEBUG_CLI"] = "1"
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> None:
+    """Runs the command line and exits with its code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_run(words))
+
+
+def _run(words: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(words, prog_name="tutti", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except TuttiError as error:
+        return _say(str(error), error.exit_code)
+    except click_errors.ClickException as error:
+        return _say(_sentence(error), error.exit_code)
+    except (click_errors.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    except Exception as error:  # a bug of ours: never a traceback unless one is asked for
+        if "--debug" in words:
+            traceback.print_exc()
+        return _say(
+            f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "
+            "(`tutti --debug ...` shows where)",
+            70,
+        )
+
+
+def _say(message: str, code: int) -> int:
+    print(f"tutti: {message}", file=sys.stderr)
+    return code
+
+
+def _sentence(error: click_errors.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "tutti"
+    known: list[str] = []
+    if isinstance(error, click_errors.NoSuchOption):
+        if context is not None:
+            known = [name for p in context.command.params for name in p.opts]
+        return f"`{where}` has no option {error.option_name}{nearest(error.option_name, known)}"
+    message = error.format_message().strip().rstrip(".")
+    if message.startswith("No such command") and context is not None:
+        word = message.split("'")[1]
+        known = context.command.list_commands(context)
+        return f"there is no command '{word}'{nearest(word, known)} (`tutti --help` lists them)"
+    return f"{message[0].lower()}{message[1:]} (`{where} --help` shows what it takes)"

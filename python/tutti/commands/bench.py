@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time collectives of the MPI alone and with Tutti, alternately in the same processes.
+
+    tutti bench allreduce --sizes 8:4M --plot allreduce.png
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+
+from tutti import launch, measure, mpi, paths, probe, sizes
+from tutti.errors import UsageError, nearest
+from tutti.reporters import bench_json, bench_table, progress
+
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("bench", help=__doc__)(bench)
+
+
+def bench(
+    collectives: list[str] = typer.Argument(
+        ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "."
+    ),
+    ranks: Optional[int] = typer.Option(
+        None, "-n", "-np", "--ranks", metavar="N", help="How many ranks. Default: one a core."
+    ),
+    size_text: str = typer.Option(
+        "8:4M", "--sizes", metavar="A:B", help="Powers of two from A to B, or a list: 8,64K,4M."
+    ),
+    dtype: str = typer.Option("float", help="Type of the elements."),
+    op: str = typer.Option("sum", help="Operation of a reduction."),
+    memory: str = typer.Option("heap", metavar="heap|static", help="Where the buffers are."),
+    cache: str = typer.Option(
+        "cold", metavar="cold|hot", help="Data in no cache, or the same buffers again and again."
+    ),
+    json_file: Optional[Path] = typer.Option(
+        None, "--json", metavar="FILE", help="Write the figures and the machine to FILE."
+    ),
+    plot_file: Optional[Path] = typer.Option(
+        None, "--plot", metavar="FILE", help="Draw time against size (.png, .svg, .pdf)."
+    ),
+    mpi_path: Optional[str] = typer.Option(
+        None, "--mpi", metavar="PATH", help="The MPI: a launcher or a directory with one."
+    ),
+    allow_root: bool = typer.Option(
+        False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
+    ),
+) -> None:
+    names = [collective(word) for word in collectives]
+    _one_of("--memory", memory, ("heap", "static"))
+    _one_of("--cache", cache, ("cold", "hot"))
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"-n must be at least 1, not {ranks}")
+    for file in (json_file, plot_file):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
+    points = sizes.parse(size_text)
+    found = mpi.find(mpi_path)
+    count = ranks or max(2, launch.usable_cores())
+    paths.library()
+    machine = probe.machine()
+    plans = [
+        measure.Plan(name, count, points, dtype.lower(), op.lower(), memory, cache, allow_root)
+        for name in names
+    ]
+    rows = _measure(found, plans)
+    bench_table.print_table(machine, str(found), rows)
+    if json_file is not None:
+        bench_json.write(json_file, machine, str(found), rows)
+    if plot_file is not None:
+        from tutti.reporters import bench_plot  # matplotlib takes a second to load
+
+        bench_plot.draw(plot_file, machine, str(found), rows)
+
+
+def _measure(found: mpi.Mpi, plans: list[measure.Plan]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    with progress.Bar() as bar:
+        for plan in plans:
+            for event in measure.events(found, plan):
+                if event["event"] == "plan":
+                    bar.begin(plan.collective, event["points"])
+                elif event["event"] == "progress":
+                    bar.advance(event["done"])
+                elif event["event"] == "row":
+                    rows.append(event)
+    return rows
+
+
+def collective(word: str) -> str:
+    """``allreduce`` for allreduce, Allreduce and MPI_Allreduce."""
+    name = word.lower()
+    if name.startswith("mpi_"):
+        name = name[len("mpi_") :]
+    _one_of("the collective", name, COLLECTIVES)
+    return name
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(
+            f"{what} must be one of {', '.join(known)}, not '{value}'{nearest(value, known)}"
+        )

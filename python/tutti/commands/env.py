@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Print the variables that put Tutti into a program, for srun, flux or your own mpirun.
+
+    eval "$(tutti env)"
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from tutti import launch, mpi, paths
+from tutti.errors import NoMpiError, UsageError, nearest
+
+# How each shell sets a variable; the value comes quoted.
+SHELLS = {
+    "sh": "export {name}={value};",
+    "csh": "setenv {name} {value};",
+    "fish": "set -gx {name} {value};",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("env", help=__doc__)(env)
+
+
+def env(
+    mpi_path: Optional[str] = typer.Option(
+        None, "--mpi", metavar="PATH", help="The MPI: a launcher or a directory with one."
+    ),
+    shell: Optional[str] = typer.Option(
+        None, "--shell", metavar="sh|csh|fish", help="Whose syntax to use. Default: from $SHELL."
+    ),
+) -> None:
+    syntax = _shell(shell)
+    library = paths.library()
+    try:
+        found: Optional[mpi.Mpi] = mpi.find(mpi_path)
+    except NoMpiError:
+        if mpi_path is not None:
+            raise
+        found = None  # the library finds out the MPI by itself when the program starts
+    variables = launch.rank_variables(found, library, os.environ)
+    print(render(variables, syntax))
+    if syntax == "sh":
+        # Last, so that an `eval $(tutti env)` without quotes, which joins the lines, works too.
+        what = str(found) if found else "any MPI"
+        print(f"# for {what}; only the ranks need these variables, for instance:")
+        print(f"# srun --export=ALL,LD_PRELOAD={variables['LD_PRELOAD']} ./app")
+
+
+def render(variables: dict[str, str], shell: str) -> str:
+    """One line a variable."""
+    quote = shlex.quote if shell != "fish" else _quote_fish
+    return "\n".join(
+        SHELLS[shell].format(name=name, value=quote(value)) for name, value in variables.items()
+    )
+
+
+def _quote_fish(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _shell(named: Optional[str]) -> str:
+    if named is None:
+        login = Path(os.environ.get("SHELL", "sh")).name
+        return {"tcsh": "csh"}.get(login, login if login in SHELLS else "sh")
+    if named not in SHELLS:
+        raise UsageError(f"--shell must be sh, csh or fish, not {named}{nearest(named, SHELLS)}")
+    return named

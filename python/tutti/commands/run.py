@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run an MPI program with Tutti's collectives.
+
+Everything after `--` is the program and its arguments; what stands before it and is not an option
+of Tutti goes to the launcher as it is. Without launcher options the `--` may be left out:
+
+    tutti run -n 8 ./app --its-own-option
+    tutti run -n 8 --bind-to core -- ./app
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+from typer.core import TyperCommand
+
+from tutti import launch, mpi, paths, process
+from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
+from tutti.reporters import summary
+
+
+class Command(TyperCommand):
+    """Takes Tutti's options out of the words and leaves the rest to the launcher and the program."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        takes_value = {
+            name: not getattr(p, "is_flag", False) for p in self.get_params(ctx) for name in p.opts
+        }
+        own, launcher, program = split(args, takes_value)
+        ctx.meta["launcher"], ctx.meta["program"] = launcher, program
+        return super().parse_args(ctx, own)
+
+
+def split(
+    words: list[str], takes_value: dict[str, bool]
+) -> tuple[list[str], list[str], list[str]]:
+    """Tutti's options, the launcher's options, and the program with its arguments."""
+    own: list[str] = []
+    others: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        name = word.split("=", 1)[0] if word.startswith("--") else word
+        if word == "--":
+            return own, others, words[at + 1 :]
+        if name in takes_value:
+            count = 2 if takes_value[name] and "=" not in word else 1
+            own += words[at : at + count]
+            at += count
+        elif word.startswith("-") or others:
+            others.append(word)
+            at += 1
+        else:
+            return own, [], words[at:]
+    if others:
+        hint = nearest(others[0], takes_value)
+        raise UsageError(
+            f"`tutti run` has no option {others[0]}{hint}; to hand it to the launcher, "
+            f"put `--` before the program"
+        )
+    return own, [], []
+
+
+def register(app: typer.Typer) -> None:
+    app.command("run", cls=Command, help=__doc__)(run)
+
+
+def run(
+    ctx: typer.Context,
+    ranks: Optional[int] = typer.Option(
+        None, "-n", "-np", "--ranks", metavar="N", help="How many ranks; else the launcher decides."
+    ),
+    mpi_path: Optional[str] = typer.Option(
+        None,
+        "--mpi",
+        metavar="PATH",
+        help="The MPI: a launcher or a directory with one. Default: the first mpirun in PATH.",
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="No summary at the end."),
+    allow_root: bool = typer.Option(
+        False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
+    ),
+) -> None:
+    launcher_options, program = ctx.meta["launcher"], ctx.meta["program"]
+    if not program:
+        raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
+    if ranks is not None and ranks < 1:
+        raise UsageError(f"-n must be at least 1, not {ranks}")
+    found = mpi.find(mpi_path)
+    check_program(program[0])
+    library = paths.library()
+    job = launch.Job(program, ranks, launcher_options, allow_root)
+    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
+        report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json")
+        before = report.stat().st_mtime_ns if report.exists() else None
+        variables = launch.rank_variables(found, library, os.environ, report)
+        started = launch.build(found, job, variables, os.environ)
+        if not quiet:
+            for note in started.notes:
+                print(f"tutti: {note}", file=sys.stderr)
+        code = process.run(started.words, started.environment)
+        written = report.exists() and report.stat().st_mtime_ns != before
+        if written and not quiet:
+            summary.print_summary(summary.read(report), str(found))
+    if not written:
+        code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
+    raise typer.Exit(code)
+
+
+def check_program(word: str) -> None:
+    """One clear sentence for what a launcher would say on a page, once a rank."""
+    if os.sep not in word:
+        if shutil.which(word) is None:
+            here = Path(word).is_file()
+            hint = f"; did you mean './{word}'?" if here else ""
+            raise NotFoundError(f"there is no program '{word}' in PATH{hint}")
+        return
+    path = Path(word)
+    if not path.exists():
+        raise NotFoundError(f"there is no program {word}")
+    if path.is_dir():
+        raise CannotExecuteError(f"{word} is a directory, not a program")
+    if not os.access(path, os.X_OK):
+        raise CannotExecuteError(f"{word} is not executable (chmod +x, or name its interpreter)")
+
+
+def _without_report(program: str, code: int, elsewhere: bool) -> int:
+    # A job that failed or was stopped writes no report, and its own exit code says more. Nor does
+    # one whose rank 0 is on another node leave it here.
+    if code != 0 or elsewhere or os.environ.get("TUTTI_OFF") == "1":
+        return code
+    raise NotMpiError(
+        f"{program} ended without calling MPI_Init and MPI_Finalize under Tutti: is it an MPI "
+        "program, built for this MPI and not linked statically with it?"
+    )

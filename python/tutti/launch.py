@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds the launcher's command line that puts Tutti into the ranks, and only into them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from tutti.errors import UsageError
+from tutti.mpi import Mpi
+
+# Any of these says that the user has placed the ranks; then nothing is added.
+PLACING = {
+    "--oversubscribe", "-oversubscribe", "--map-by", "-map-by", "--host", "-host", "-H",
+    "--hostfile", "-hostfile", "--machinefile", "-machinefile", "--use-hwthread-cpus",
+    "-hosts", "-f", "--rankfile", "-rankfile", "-N", "-npernode", "--npernode",
+}  # fmt: skip
+SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "PE_HOSTFILE")
+ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What is started: the words, the launcher's own environment, and what the user should know."""
+
+    words: list[str]
+    environment: dict[str, str]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the user asked for."""
+
+    app: Sequence[str]
+    ranks: Optional[int] = None
+    options: Sequence[str] = ()  # the launcher's own, as they are
+    allow_root: bool = False
+
+
+def build(mpi: Mpi, job: Job, variables: Mapping[str, str], environment: Mapping[str, str]) -> Launch:
+    """The launch of `job` with `variables` set in its ranks."""
+    words = [str(mpi.launcher)]
+    notes: list[str] = []
+    if mpi.family == "openmpi":
+        words += _openmpi_root(job, environment)
+        words += _openmpi_slots(mpi, job, environment, notes)
+        for name, value in variables.items():
+            words += ["-x", f"{name}={value}"]
+    else:
+        # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
+        for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
+            words += ["-genv", name, value]
+    words += job.options
+    if job.ranks is not None:
+        words += ["-n", str(job.ranks)]
+    return Launch([*words, *job.app], launcher_environment(mpi, environment), notes)
+
+
+def rank_variables(
+    mpi: Optional[Mpi], library: Path, environment: Mapping[str, str], report: Optional[Path] = None
+) -> dict[str, str]:
+    """The variables that every rank needs: the library, where the MPI is, and TUTTI_*."""
+    result = {"LD_PRELOAD": _before(str(library), environment.get("LD_PRELOAD", ""))}
+    if mpi is not None and _needs_library_path(mpi):
+        directory = str(mpi.library.parent)  # type: ignore[union-attr]
+        result["LD_LIBRARY_PATH"] = _before(directory, environment.get("LD_LIBRARY_PATH", ""))
+    if mpi is not None and mpi.family == "intel":
+        result["I_MPI_ROOT"] = environment.get("I_MPI_ROOT", str(mpi.prefix))
+    for name in sorted(environment):
+        if name.startswith("TUTTI_") and name != "TUTTI_HOME":
+            result[name] = environment[name]
+    if report is not None:
+        result["TUTTI_REPORT"] = str(report)
+    return result
+
+
+def launcher_environment(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, str]:
+    """The launcher's own: Intel's mpirun takes mpiexec.hydra, and its data, from these two."""
+    result = dict(environment)
+    if mpi.family == "intel":
+        result["PATH"] = f"{mpi.launcher.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+        result.setdefault("I_MPI_ROOT", str(mpi.prefix))
+    return result
+
+
+def placed_by_user(job: Job, environment: Mapping[str, str]) -> bool:
+    """Whether hosts or slots come from the user or a batch system."""
+    return not PLACING.isdisjoint(job.options) or any(name in environment for name in SCHEDULERS)
+
+
+def usable_cores() -> int:
+    """Physical cores of which this process may use at least one hardware thread."""
+    cores = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        try:
+            cores.add(siblings.read_text())
+        except OSError:
+            cores.add(str(cpu))
+    return len(cores)
+
+
+def _before(first: str, rest: str) -> str:
+    others = [word for word in rest.split(os.pathsep) if word and word != first]
+    return os.pathsep.join([first, *others])
+
+
+def _needs_library_path(mpi: Mpi) -> bool:
+    if mpi.library is None:
+        return False
+    system = str(mpi.library.resolve()).startswith(("/usr/lib", "/lib"))
+    # A conda prefix holds libraries that would shadow the system's in every program.
+    return not system and not (mpi.prefix / "conda-meta").is_dir()
+
+
+def _openmpi_root(job: Job, environment: Mapping[str, str]) -> list[str]:
+    if job.allow_root:
+        return ["--allow-run-as-root"]
+    allowed = all(environment.get(name) == "1" for name in ROOT_VARIABLES)
+    if os.geteuid() == 0 and not allowed and "--allow-run-as-root" not in job.options:
+        raise UsageError(
+            "Open MPI refuses to run as root unless you say so: give --allow-run-as-root, "
+            f"or set {ROOT_VARIABLES[0]}=1 and {ROOT_VARIABLES[1]}=1"
+        )
+    return []
+
+
+def _openmpi_slots(
+    mpi: Mpi, job: Job, environment: Mapping[str, str], notes: list[str]
+) -> list[str]:
+    cores = usable_cores()
+    if job.ranks is None or job.ranks <= cores or placed_by_user(job, environment):
+        return []
+    options = ["--oversubscribe"] if mpi.major < 5 else ["--map-by", ":OVERSUBSCRIBE"]
+    notes.append(
+        f"{job.ranks} ranks share {cores} core{'s' if cores > 1 else ''}, "
+        f"so {mpi.name} gets {' '.join(options)}"
+    )
+    return options

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the launcher as if it had been started in Tutti's place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+FORWARDED = {
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
+    signal.SIGUSR1, signal.SIGUSR2,
+}  # fmt: skip
+SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole foreground group
+
+
+def run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Starts `words`, hands signals on, and returns the exit code as a shell would see it.
+
+    The launcher stays in this process group and keeps stdin, so that it can read the terminal. A
+    Ctrl-C therefore reaches it without our help, and must not reach it twice: Open MPI takes a
+    second one as an order to kill the job at once. A signal sent to this process alone is sent on.
+    """
+    waited = FORWARDED | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    try:
+        child = subprocess.Popen(
+            list(words),
+            env=dict(environment),
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+        )
+        while child.poll() is None:
+            arrived = signal.sigwaitinfo(waited)
+            if arrived.si_signo == signal.SIGCHLD or arrived.si_code == SI_KERNEL:
+                continue
+            os.kill(child.pid, arrived.si_signo)
+    finally:
+        while signal.sigtimedwait(waited, 0):  # what arrived too late to matter
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plot of `tutti bench`: time against size, the MPI alone, with Tutti, and the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tutti.errors import UsageError
+from tutti.reporters.checks import machine_line
+from tutti.reporters.text import show_bytes
+
+# Distinguishable without colour as well: dark, orange, grey dashes.
+LINES = (
+    ("base_us", "the MPI alone", {"color": "#30507a", "marker": "s"}),
+    ("tutti_us", "with Tutti", {"color": "#d9661f", "marker": "o"}),
+    ("limit_us", "physical limit", {"color": "#777777", "linestyle": "--"}),
+)
+
+
+def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:
+    """One panel a collective, both axes logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    collectives = list(dict.fromkeys(row["collective"] for row in rows))
+    figure, panels = pyplot.subplots(
+        1,
+        len(collectives),
+        figsize=(2.2 + 4.4 * len(collectives), 4.8),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for panel, collective in zip(panels[0], collectives):
+        _panel(panel, collective, [row for row in rows if row["collective"] == collective])
+    panels[0][0].set_ylabel("time of one call (us)")
+    panels[0][0].legend(frameon=False)
+    first = rows[0]
+    figure.suptitle(
+        f"{mpi}, {first['ranks']} ranks, {first['cache']} caches\n{machine_line(machine)}",
+        fontsize=10,
+    )
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be drawn: {error}") from error
+    finally:
+        pyplot.close(figure)
+
+
+def _panel(panel: Any, collective: str, rows: Sequence[dict[str, Any]]) -> None:
+    panel.set_title(f"MPI_{collective.capitalize()}")
+    panel.set_yscale("log")
+    panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
+    if not rows[0]["bytes"]:  # a barrier has one point: bars
+        for at, (key, label, style) in enumerate(LINES):
+            if rows[0][key] > 0:
+                panel.bar(at, rows[0][key], color=style["color"], label=label)
+        panel.set_xticks([])
+        return
+    sizes = [row["bytes"] for row in rows]
+    panel.set_xscale("log", base=2)
+    for key, label, style in LINES:
+        panel.plot(sizes, [row[key] for row in rows], label=label, markersize=4, **style)
+    ticks = sizes[:: max(1, len(sizes) // 7)]
+    panel.set_xticks(ticks, [show_bytes(size) for size in ticks], rotation=45, fontsize=8)
+    panel.minorticks_off()
+    panel.set_xlabel("size of the message")

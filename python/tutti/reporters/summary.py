@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The few lines that end `tutti run`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from tutti.errors import InstallationError
+from tutti.reporters.text import console, plural, show_bytes, table
+
+VERSION = 1
+WAYS = {
+    "commons": "mapped memory",
+    "cma": "the kernel's copy (CMA)",
+    "bounce": "the node segment",
+    "line": "flag lines",
+}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The report that rank 0 wrote at MPI_Finalize."""
+    try:
+        report = json.loads(path.read_text())
+    except ValueError as error:
+        raise InstallationError(f"the library's report cannot be read: {error}") from error
+    if report.get("version") != VERSION:
+        raise InstallationError(
+            f"the library writes reports of version {report.get('version')}, this command reads "
+            f"version {VERSION}: reinstall with `pip install .`"
+        )
+    return dict(report)
+
+
+def print_summary(report: dict[str, Any], mpi: str) -> None:
+    out = console(stderr=True)
+    where = f"{plural(report['ranks'], 'rank')} on {plural(report['nodes'], 'node')}"
+    out.print(f"\n[bold]tutti[/]: {escape(mpi)}, {where}")
+    calls = [row for row in report["calls"] if row["seen"] > 0]
+    if calls:
+        rows = table("collective", "seen", "by Tutti", "by the MPI", "bytes", right=4)
+        for row in calls:
+            counts = (str(row[key]) for key in ("seen", "taken", "left"))
+            rows.add_row(row["collective"], *counts, show_bytes(row["bytes"]))
+        out.print(rows)
+    else:
+        out.print("no collective that Tutti knows was called")
+    for row in calls:
+        for reason, count in sorted(row.get("reasons", {}).items(), key=lambda item: -item[1]):
+            out.print(f"left to the MPI: {row['collective']} {count}x, {escape(reason)}")
+    moved = [(way, count) for way, count in report["ways"].items() if count > 0]
+    if moved:
+        parts = (f"{show_bytes(count)} by {WAYS.get(way, way)}" for way, count in moved)
+        out.print("moved: " + ", ".join(parts))
+    for note in report.get("notes", []):
+        out.print(f"note: {escape(note)}")
+    out.print(f"next: `{_next_command(report, calls)}`")
+
+
+def _next_command(report: dict[str, Any], calls: list[dict[str, Any]]) -> str:
+    ways = report["ways"]
+    copied = ways.get("cma", 0) + ways.get("bounce", 0)
+    if copied > ways.get("commons", 0) or not calls:
+        return "tutti doctor"
+    most = max(calls, key=lambda row: (row["bytes"], row["seen"]))
+    return f"tutti bench {most['collective'].lower()} -n {report['ranks']}"

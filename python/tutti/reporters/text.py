@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the reporters share: consoles that do not wrap in files, and quantities for people."""
+
+from __future__ import annotations
+
+import sys
+from typing import Optional
+
+from rich.console import Console
+from rich.table import Table
+
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def console(stderr: bool = False) -> Console:
+    """As wide as the terminal; in a file or a pipe wide enough for every line."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 160
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+
+
+def table(*headings: str, right: int = 0) -> Table:
+    """A table without lines; its last `right` columns are numbers."""
+    result = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for index, heading in enumerate(headings):
+        numeric = index >= len(headings) - right
+        result.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    return result
+
+
+def show_bytes(count: Optional[float]) -> str:
+    """``"4 MiB"``: at most one decimal, none for whole numbers."""
+    if count is None:
+        return "?"
+    unit = 0
+    while count >= 1024 and unit + 1 < len(UNITS):
+        count /= 1024
+        unit += 1
+    return f"{count:.0f} {UNITS[unit]}" if count == int(count) else f"{count:.1f} {UNITS[unit]}"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -81,14 +81,19 @@ class NodeHost {
 
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
 
-  // Polls until the condition holds, ever more patiently.
+  // Polls until the condition holds, ever more patiently. How long it spins adapts: when yielding
+  // is what helped, somebody needed this core, and the next wait yields sooner.
   template <class Poll>
   void wait(Poll poll) {
     Watch watch;
-    for (std::int64_t polls = 0; polls < patience_.polls; ++polls) {
-      if (poll(watch)) return;
+    for (std::int64_t polls = 0; polls < polls_; ++polls) {
+      if (poll(watch)) {
+        polls_ = std::min(2 * polls_, patience_.polls);
+        return;
+      }
       segment::relax();
     }
+    polls_ = std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience_.polls));
     for (std::int64_t yields = 0; yields < patience_.yields; ++yields) {
       if (poll(watch)) return;
       ::sched_yield();
@@ -100,6 +105,7 @@ class NodeHost {
   std::vector<Peer> peers_;
   memory::Ways ways_;
   segment::Patience patience_;
+  std::int64_t polls_ = patience_.polls;
   Emergencies emergencies_;
   Route route_ = Route::line;
   struct Free {

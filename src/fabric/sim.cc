@@ -4,17 +4,31 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 #include <numeric>
 
 #include "base/base.h"
 
 namespace tutti::fabric {
+namespace {
+
+// Interrupts nest: whoever runs on top of another can be interrupted too, this deep.
+constexpr int max_depth = 3;
+// One possible interrupt in so many is one, and then brings at most so many turns.
+constexpr unsigned interrupt_period = 4;
+constexpr unsigned max_turns = 6;
+
+}  // namespace
 
 Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways)
     : random_(seed),
       ways_(ways),
-      memory_bytes_(static_cast<std::size_t>(ranks) * round_up(sizeof(Desk), page_bytes)) {
+      order_(static_cast<std::size_t>(ranks)),
+      memory_bytes_(static_cast<std::size_t>(ranks) * round_up(sizeof(Desk), page_bytes)),
+      suspended_(static_cast<std::size_t>(ranks)) {
+  constexpr unsigned calms[] = {1, 1, 8, 64};
+  calm_ = calms[random_() % std::size(calms)];
   // Zeroed and sparse: most slots of most desks are never touched.
   void* memory = ::mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -32,30 +46,45 @@ Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways)
 Simulator::~Simulator() { ::munmap(memory_, memory_bytes_); }
 
 bool Simulator::run(const Body& body, int* stuck) {
-  std::vector<int> order(static_cast<std::size_t>(ranks()));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), random_);
+  std::iota(order_.begin(), order_.end(), 0);
+  std::shuffle(order_.begin(), order_.end(), random_);
+  const std::vector<int> first = order_;
   std::vector<Task> tasks;
-  tasks.reserve(order.size());
-  for (int rank : order) tasks.push_back(body(fabric(rank)));
-
-  std::vector<std::size_t> runnable;
-  while (!suspended_.empty()) {
-    runnable.clear();
-    for (std::size_t i = 0; i < suspended_.size(); ++i)
-      if (suspended_[i].ready()) runnable.push_back(i);
-    if (runnable.empty()) {
-      if (stuck != nullptr) *stuck = static_cast<int>(suspended_.size());
-      suspended_.clear();
-      return false;
-    }
-    const std::size_t pick = runnable[random_() % runnable.size()];
-    const std::coroutine_handle<> next = suspended_[pick].handle;
-    suspended_[pick] = std::move(suspended_.back());
-    suspended_.pop_back();
-    next.resume();
+  tasks.reserve(first.size());
+  for (int rank : first) tasks.push_back(body(fabric(rank)));
+  while (turn()) {
   }
-  return std::all_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.done(); });
+  const auto waiting =
+      std::count_if(tasks.begin(), tasks.end(), [](const Task& task) { return !task.done(); });
+  if (stuck != nullptr) *stuck = static_cast<int>(waiting);
+  return waiting == 0;
+}
+
+bool Simulator::turn() {
+  const std::size_t ranks = order_.size();
+  const bool shuffle = random_() % calm_ == 0;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (shuffle) std::swap(order_[i], order_[i + random_() % (ranks - i)]);
+    const int rank = order_[i];
+    Suspended& state = suspended_[static_cast<std::size_t>(rank)];
+    if (!state.handle || !state.ready(state.awaiter)) continue;
+    schedule_ = (schedule_ ^ static_cast<std::uint64_t>(rank + 1)) * 0x100000001b3u;  // FNV-1a
+    std::exchange(state, {}).handle.resume();
+    return true;
+  }
+  return false;
+}
+
+void Simulator::interrupt() {
+  if (depth_ >= max_depth || random_() % interrupt_period != 0) return;
+  ++depth_;
+  for (auto turns = random_() % max_turns; turns > 0 && turn(); --turns) {
+  }
+  --depth_;
+}
+
+void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&) {
+  simulator_->interrupt();
 }
 
 void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
@@ -70,17 +99,20 @@ Card SimHost::offer(const void* buffer, std::size_t) {
 }
 
 std::byte* SimHost::map(int, const Card& card) const {
+  simulator_->interrupt();
   return card.way == Way::mapped ? reinterpret_cast<std::byte*>(card.address) : nullptr;
 }
 
 void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  if (card.way == Way::staged) std::abort();  // an algorithm that reads what cannot be read
+  if (card.way != Way::copied) std::abort();  // an algorithm that copies what it must not
+  simulator_->interrupt();
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
 void SimHost::write(int, const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) {
-  if (card.way == Way::staged) std::abort();
+  if (card.way != Way::copied) std::abort();
+  simulator_->interrupt();
   std::memcpy(reinterpret_cast<std::byte*>(card.address) + offset, from, bytes);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks;
-// where it would wait it is suspended, and a seeded scheduler picks who goes on, so that one seed
-// is one interleaving and any seed can be run again.
+// fabric/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks; a
+// seeded scheduler picks who goes on, so that one seed is one interleaving and can be run again.
+//
+// A rank can be overtaken wherever the others can tell the difference: at every wait (it is
+// suspended even if it need not wait), and in the midst of its work, right after a store that
+// others look at and right before it touches a peer's memory (others are then run on top of it).
 #pragma once
 
 #include <coroutine>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <random>
@@ -26,7 +27,7 @@ class SimHost {
   struct Await {
     SimHost& host;
     Condition condition;
-    bool await_ready() const noexcept { return false; }  // anybody may overtake at any wait
+    bool await_ready() const noexcept { return false; }
     inline void await_suspend(std::coroutine_handle<> handle);
     decltype(auto) await_resume() { return condition.resume(); }
   };
@@ -38,7 +39,7 @@ class SimHost {
   };
   Pause pause() { return {*this}; }
 
-  void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&) {}
+  void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);
   void take(Route) {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
 
@@ -68,6 +69,9 @@ struct SimWays {
 class Simulator {
  public:
   Simulator(int ranks, std::uint64_t seed, SimWays ways);
+  ~Simulator();
+  Simulator(const Simulator&) = delete;
+  Simulator& operator=(const Simulator&) = delete;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(fabrics_.size()); }
   [[nodiscard]] SimFabric& fabric(int rank) { return *fabrics_[static_cast<std::size_t>(rank)]; }
@@ -81,45 +85,54 @@ class Simulator {
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
+  // A hash of who ran when: equal for equal schedules.
+  [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
 
  private:
   friend class SimHost;
 
+  // A rank that has suspended itself; no handle: it runs, or has ended.
   struct Suspended {
     std::coroutine_handle<> handle;
-    std::function<bool()> ready;
+    bool (*ready)(void* awaiter) = nullptr;
+    void* awaiter = nullptr;  // lives in the suspended frame, so it is good until the resumption
   };
-  void suspend(std::coroutine_handle<> handle, std::function<bool()> ready) {
-    suspended_.push_back({handle, std::move(ready)});
+  void suspend(int rank, const Suspended& state) {
+    suspended_[static_cast<std::size_t>(rank)] = state;
   }
+  // Lets one rank that can go on do so, up to its next wait. False when none can.
+  bool turn();
+  // A point in the midst of a rank's work at which others may get some turns.
+  void interrupt();
 
   std::mt19937_64 random_;
   SimWays ways_;
+  // Ranks are tried in the order of order_, which is reshuffled one turn in calm_: with a large
+  // calm_ some ranks run far ahead and others far behind.
+  std::vector<int> order_;
+  unsigned calm_;
+  int depth_ = 0;  // of interrupts within interrupts
   int mismatches_ = 0;
+  std::uint64_t schedule_ = 0;
   std::byte* memory_;  // of the desks
   std::size_t memory_bytes_;
   std::vector<Desk*> desks_;
   std::vector<std::unique_ptr<SimHost>> hosts_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;
-  std::vector<Suspended> suspended_;
-
- public:
-  ~Simulator();
-  Simulator(const Simulator&) = delete;
-  Simulator& operator=(const Simulator&) = delete;
+  std::vector<Suspended> suspended_;  // by rank
 };
 
 template <class Condition>
 void SimHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
-  // The awaiter lives in the suspended frame, so its address is good until the resumption.
-  host.simulator_->suspend(handle, [this] {
+  const auto ready = [](void* awaiter) {
     Watch ignored;
-    return condition.poll(ignored);
-  });
+    return static_cast<Await*>(awaiter)->condition.poll(ignored);
+  };
+  host.simulator_->suspend(host.rank_, {handle, ready, this});
 }
 
 inline void SimHost::Pause::await_suspend(std::coroutine_handle<> handle) {
-  host.simulator_->suspend(handle, [] { return true; });
+  host.simulator_->suspend(host.rank_, {handle, [](void*) { return true; }, nullptr});
 }
 
 }  // namespace tutti::fabric

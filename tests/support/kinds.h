@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Element kinds for tests of collectives. Most of their operations neither commute nor associate,
+// so that a result is right only if it is r0 op (r1 op (... op r[P-1])), each operand once.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "reduce/reduce.h"
+
+namespace tutti::test {
+
+using reduce::Stores;
+
+// splitmix64's finaliser: one seed becomes many.
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Odd factors make the result depend on every bit of both operands.
+struct Hash {
+  template <class T>
+  static T of(T left, T right) {
+    return static_cast<T>(left * T{61} + right * T{7} + T{1});
+  }
+};
+struct Sum {
+  template <class T>
+  static T of(T left, T right) {
+    return left + right;
+  }
+};
+// Two by two matrices modulo 2^16: associative, but not commutative.
+struct Matrix {
+  std::array<std::uint16_t, 4> m;
+};
+struct Product {
+  static Matrix of(const Matrix& a, const Matrix& b) {
+    Matrix c;
+    for (std::size_t i = 0; i < 4; ++i)
+      c.m[i] = static_cast<std::uint16_t>(std::uint32_t{a.m[i / 2 * 2]} * b.m[i % 2] +
+                                          std::uint32_t{a.m[i / 2 * 2 + 1]} * b.m[2 + i % 2]);
+    return c;
+  }
+};
+
+// `words` values of T are one element.
+template <class T, std::size_t words, class Operation>
+void apply(void* out, const void* left, const void* right, std::size_t count, Stores) {
+  auto* o = static_cast<T*>(out);
+  const auto* l = static_cast<const T*>(left);
+  const auto* r = static_cast<const T*>(right);
+  for (std::size_t i = 0; i < count * words; ++i) o[i] = Operation::of(l[i], r[i]);
+}
+template <class T, std::size_t words, class Operation>
+void apply2(void* out_a, void* out_b, const void* left, const void* right, std::size_t count,
+            Stores) {
+  auto* a = static_cast<T*>(out_a);
+  auto* b = static_cast<T*>(out_b);
+  const auto* l = static_cast<const T*>(left);
+  const auto* r = static_cast<const T*>(right);
+  for (std::size_t i = 0; i < count * words; ++i) a[i] = b[i] = Operation::of(l[i], r[i]);
+}
+
+struct Kind {
+  const char* name;
+  std::size_t bytes;      // of an element
+  std::size_t alignment;  // of an element
+  bool is_float;          // 32 bits each: random bits would not do as values
+  reduce::Kernel kernel;
+};
+
+template <class T, std::size_t words, class Operation>
+constexpr Kind kind(const char* name) {
+  return {name,
+          sizeof(T) * words,
+          alignof(T),
+          std::is_same_v<T, float>,
+          {apply<T, words, Operation>, apply2<T, words, Operation>}};
+}
+
+inline constexpr Kind kinds[] = {
+    kind<std::uint64_t, 1, Hash>("hash of 8"),  kind<std::uint8_t, 1, Hash>("hash of 1"),
+    kind<std::uint32_t, 3, Hash>("hash of 12"), kind<std::uint64_t, 3, Hash>("hash of 24"),
+    kind<Matrix, 1, Product>("matrix"),         kind<float, 1, Sum>("float sum"),
+};
+
+// Values that depend on the seed and the position.
+inline void fill(const Kind& what, std::uint64_t seed, std::span<std::byte> out) {
+  std::uint64_t x = mix(seed);
+  for (std::size_t i = 0; i < out.size(); i += 8) {
+    x += 0x9e3779b97f4a7c15u;
+    std::uint64_t word = x ^ (x >> 29);
+    if (what.is_float)  // any sign and mantissa; exponents that make every sum round
+      word = (word & 0x807fffff'807fffffu) | 0x3c000000'3c000000u | (word & 0x07000000'07000000u);
+    std::memcpy(out.data() + i, &word, std::min<std::size_t>(8, out.size() - i));
+  }
+}
+
+}  // namespace tutti::test

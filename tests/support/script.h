@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A random sequence of collectives, as all ranks call it, drawn from a seed.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "coll/allreduce/rows.h"
+#include "coll/barrier/rows.h"
+#include "coll/bcast/rows.h"
+#include "coll/reduce/rows.h"
+#include "support/kinds.h"
+
+namespace tutti::test {
+
+using coll::Collective;
+
+template <fabric::Fabric F>
+std::span<const coll::Row<F>> rows_of(Collective collective) {
+  switch (collective) {
+    case Collective::barrier:
+      return coll::barrier::rows<F>;
+    case Collective::bcast:
+      return coll::bcast::rows<F>;
+    case Collective::reduce:
+      return coll::reduction::rows<F>;
+    case Collective::allreduce:
+      return coll::allreduce::rows<F>;
+  }
+  return {};
+}
+
+// A row of one of the tables.
+struct Algorithm {
+  Collective collective;
+  std::size_t row;
+};
+
+template <fabric::Fabric F>
+std::vector<Algorithm> all_algorithms() {
+  std::vector<Algorithm> all;
+  for (int c = 0; c < coll::collective_count; ++c)
+    for (std::size_t row = 0; row < rows_of<F>(static_cast<Collective>(c)).size(); ++row)
+      all.push_back({static_cast<Collective>(c), row});
+  return all;
+}
+
+template <fabric::Fabric F>
+std::string name_of(const Algorithm& algorithm) {
+  return std::string(coll::name_of(algorithm.collective)) + "_" +
+         rows_of<F>(algorithm.collective)[algorithm.row].name;
+}
+
+// One collective of the sequence.
+struct Op {
+  Algorithm algorithm{};
+  int root = 0;
+  std::size_t kind = 0;  // index into kinds
+  std::size_t count = 0;
+  bool in_place = false;
+  std::uint64_t seed = 0;  // of its data, and of what ranks may choose alone
+
+  [[nodiscard]] std::size_t bytes() const { return count * kinds[kind].bytes; }
+};
+
+struct Script {
+  int ranks = 0;
+  std::vector<Op> ops;
+};
+
+struct Limits {
+  std::size_t ops = 12;
+  // Of all ranks' buffers in one collective; larger ones are drawn, but rarely.
+  std::size_t usual_bytes = std::size_t{128} << 10;
+  std::size_t most_bytes = std::size_t{4} << 20;
+};
+
+namespace detail {
+
+// Sizes at and around everything that algorithms treat differently.
+inline std::size_t draw_bytes(std::mt19937_64& random, std::size_t element) {
+  constexpr std::size_t kib = 1024;
+  constexpr std::size_t edges[] = {1,         segment::payload_bytes,
+                                   2 * kib,   8 * kib,
+                                   64 * 40,   segment::staging_bytes,
+                                   32 * kib,  coll::direct_bytes,
+                                   64 * kib,  coll::copied_bytes,
+                                   96 * kib,  2 * segment::staging_bytes,
+                                   128 * kib, 256 * kib,
+                                   512 * kib, 1024 * kib + 4096};
+  const std::size_t edge = edges[random() % std::size(edges)];
+  switch (random() % 4) {
+    case 0:
+      return 1 + random() % segment::payload_bytes;
+    case 1:
+      return 1 + random() % (2 * edge);
+    default:  // within one element of the edge
+      return edge + element > 2 * element ? edge - element + random() % 3 * element : edge;
+  }
+}
+
+inline int draw_ranks(std::mt19937_64& random) {
+  constexpr int many[] = {1, 6, 7, 8, 9, 13, 16, 33, 64};
+  if (random() % 16 == 0) return many[random() % std::size(many)];
+  return 2 + static_cast<int>(random() % 4);
+}
+
+}  // namespace detail
+
+template <fabric::Fabric F>
+Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const Limits& limits) {
+  Op op{.algorithm = algorithm,
+        .root = static_cast<int>(random() % static_cast<unsigned>(ranks)),
+        .kind = random() % std::size(kinds),
+        .in_place = random() % 3 == 0,
+        .seed = random()};
+  if (algorithm.collective == Collective::barrier) return op;
+  const auto& row = rows_of<F>(algorithm.collective)[algorithm.row];
+  for (;;) {
+    const std::size_t element = kinds[op.kind].bytes;
+    op.count = std::max<std::size_t>(1, detail::draw_bytes(random, element) / element);
+    const std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);
+    if (all_bytes > limits.most_bytes) continue;
+    if (all_bytes > limits.usual_bytes && random() % 32 != 0) continue;
+    if (row.fits({ranks, op.bytes()})) return op;
+  }
+}
+
+// A sequence in which most calls are of `algorithm`, the others of any.
+template <fabric::Fabric F>
+Script draw_script(std::mt19937_64& random, const Algorithm& algorithm, int ranks,
+                   const Limits& limits = {}) {
+  Script script{.ranks = ranks, .ops = {}};
+  const auto all = all_algorithms<F>();
+  const std::size_t ops = 1 + random() % limits.ops;
+  while (script.ops.size() < ops) {
+    const Algorithm& next = random() % 3 != 0 ? algorithm : all[random() % all.size()];
+    const int repeats = random() % 8 == 0 ? 9 : 1;  // more than a ring of the same
+    Op op = draw_op<F>(random, next, ranks, limits);
+    for (int i = 0; i < repeats; ++i, op.seed = random()) {
+      if (i > 0 && op.bytes() > 1024) break;
+      script.ops.push_back(op);
+    }
+  }
+  return script;
+}
+
+}  // namespace tutti::test

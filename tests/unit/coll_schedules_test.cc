@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every algorithm of the tables, under ten thousand seeded schedules each: random numbers of ranks,
+// sizes, roots, element kinds, ways to reach buffers, and other collectives before and after on the
+// same desks with no barrier between. A new row is tested without a change here.
+#include <gtest/gtest.h>
+
+#include "fabric/sim.h"
+#include "support/scene.h"
+#include "support/seeds.h"
+
+namespace tutti::test {
+namespace {
+
+using fabric::SimFabric;
+using fabric::Simulator;
+
+class Schedules : public ::testing::TestWithParam<Algorithm> {};
+
+fabric::SimWays draw_ways(std::mt19937_64& random) {
+  const auto bits = random() % 8;
+  if (bits == 0) return {};  // each buffer another way
+  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+}
+
+// "" or what went wrong under this seed.
+std::string run(const Algorithm& algorithm, std::uint64_t seed) {
+  std::mt19937_64 random(mix(seed));
+  const int ranks = detail::draw_ranks(random);
+  Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
+  Simulator simulator(ranks, random(), draw_ways(random));
+  int stuck = 0;
+  if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
+    return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";
+  if (simulator.mismatches() != 0) return "ranks of the same call saw a mismatch";
+  return scene.verdict();
+}
+
+TEST_P(Schedules, GiveTheSequentialResult) {
+  const Seeds range = seeds(10'000);
+  for (std::uint64_t seed = range.first; seed <= range.last; ++seed) {
+    const std::string failure = run(GetParam(), seed);
+    ASSERT_EQ(failure, "") << "run it again with TUTTI_TEST_SEED=" << seed << " --gtest_filter=*"
+                           << name_of<SimFabric>(GetParam());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Schedules, ::testing::ValuesIn(all_algorithms<SimFabric>()),
+                         [](const auto& row) { return name_of<SimFabric>(row.param); });
+
+}  // namespace
+}  // namespace tutti::test

@@ -22,7 +22,6 @@ except ImportError:  # pragma: no cover - older typer
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
 )
@@ -51,7 +50,7 @@ def _options(
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     """Runs the command line and exits with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(_run(words))
+    sys.exit(_run(words or ["--help"]))
 
 
 def _run(words: list[str]) -> int:
@@ -63,7 +62,7 @@ def _run(words: list[str]) -> int:
         return _say(str(error), error.exit_code)
     except click_errors.ClickException as error:
         return _say(_sentence(error), error.exit_code)
-    except (click_errors.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
         sys.stderr.close()

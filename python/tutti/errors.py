@@ -58,6 +58,6 @@ class NotFoundError(TuttiError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``", did you mean 'x'?"`` for the known word most like `word`, or an empty string."""
+    """``" (did you mean 'x'?)"`` for the known word most like `word`, or an empty string."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else ""
+    return f" (did you mean '{close[0]}'?)" if close else ""

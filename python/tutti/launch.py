@@ -18,7 +18,14 @@ PLACING = {
     "--hostfile", "-hostfile", "--machinefile", "-machinefile", "--use-hwthread-cpus",
     "-hosts", "-f", "--rankfile", "-rankfile", "-N", "-npernode", "--npernode",
 }  # fmt: skip
-SCHEDULERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "PE_HOSTFILE")
+SCHEDULERS = (
+    "SLURM_JOB_ID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "FLUX_JOB_ID",
+    "COBALT_JOBID",
+    "PE_HOSTFILE",
+)
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
@@ -41,7 +48,9 @@ class Job:
     allow_root: bool = False
 
 
-def build(mpi: Mpi, job: Job, variables: Mapping[str, str], environment: Mapping[str, str]) -> Launch:
+def build(
+    mpi: Mpi, job: Job, variables: Mapping[str, str], environment: Mapping[str, str]
+) -> Launch:
     """The launch of `job` with `variables` set in its ranks."""
     words = [str(mpi.launcher)]
     notes: list[str] = []

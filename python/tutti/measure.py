@@ -47,14 +47,17 @@ def events(mpi: Mpi, plan: Plan) -> Iterator[dict[str, Any]]:
     variables["TUTTI_BENCH_LIBMPI"] = str(mpi.library)
     job = launch.Job(plan.words(), plan.ranks, allow_root=plan.allow_root)
     started = launch.build(mpi, job, variables, os.environ)
-    with tempfile.TemporaryFile("w+") as said, subprocess.Popen(
-        started.words,
-        env=started.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=said,
-        text=True,
-    ) as child:
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(
+            started.words,
+            env=started.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+        ) as child,
+    ):
         try:
             yield from _read(child)
         finally:

@@ -72,7 +72,7 @@ def find_all() -> list[Mpi]:
                 mpi = recognise(path)
             except NoMpiError:
                 continue
-            found.setdefault((mpi.prefix.resolve(), mpi.name, mpi.version), mpi)
+            found.setdefault((path.parent.resolve(), mpi.name, mpi.version), mpi)
     return list(found.values())
 
 
@@ -126,7 +126,9 @@ def _executable(path: Path) -> bool:
 
 def _banner(launcher: Path) -> str:
     # Intel's mpirun is a script that takes mpiexec.hydra from PATH, whosever that is.
-    environment = dict(os.environ, PATH=f"{launcher.parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    environment = dict(
+        os.environ, PATH=f"{launcher.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    )
     environment.pop("LD_PRELOAD", None)
     try:
         done = subprocess.run(

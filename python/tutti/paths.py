@@ -18,7 +18,9 @@ def home() -> Path:
 def _piece(relative: str) -> Path:
     path = home() / relative
     if not path.exists():
-        how = "check TUTTI_HOME" if os.environ.get("TUTTI_HOME") else "reinstall with `pip install .`"
+        how = (
+            "check TUTTI_HOME" if os.environ.get("TUTTI_HOME") else "reinstall with `pip install .`"
+        )
         raise InstallationError(f"{path} is missing: {how}")
     return path
 

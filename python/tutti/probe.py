@@ -33,7 +33,12 @@ def _ask(what: str) -> Any:
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         done = subprocess.run(
-            [program, what], env=environment, capture_output=True, text=True, check=False, timeout=60
+            [program, what],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
         if done.returncode == 0:
             return json.loads(done.stdout)

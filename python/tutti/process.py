@@ -28,7 +28,8 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> int:
         child = subprocess.Popen(
             list(words),
             env=dict(environment),
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+            # Safe here: this program has one thread.
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
         )
         while child.poll() is None:
             arrived = signal.sigwaitinfo(waited)

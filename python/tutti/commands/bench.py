@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Time collectives of the MPI alone and with Tutti, alternately in the same processes.
 
-    tutti bench allreduce --sizes 8:4M --plot allreduce.png
+tutti bench allreduce --sizes 8:4M --plot allreduce.png
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import typer
 
-from tutti import launch, measure, mpi, paths, probe, sizes
+from tutti import arguments, launch, measure, mpi, paths, probe, sizes
 from tutti.errors import UsageError, nearest
 from tutti.reporters import bench_json, bench_table, progress
 
@@ -26,9 +26,7 @@ def bench(
     collectives: list[str] = typer.Argument(
         ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "."
     ),
-    ranks: Optional[int] = typer.Option(
-        None, "-n", "-np", "--ranks", metavar="N", help="How many ranks. Default: one a core."
-    ),
+    ranks_text: Optional[str] = arguments.RANKS,
     size_text: str = typer.Option(
         "8:4M", "--sizes", metavar="A:B", help="Powers of two from A to B, or a list: 8,64K,4M."
     ),
@@ -44,18 +42,13 @@ def bench(
     plot_file: Optional[Path] = typer.Option(
         None, "--plot", metavar="FILE", help="Draw time against size (.png, .svg, .pdf)."
     ),
-    mpi_path: Optional[str] = typer.Option(
-        None, "--mpi", metavar="PATH", help="The MPI: a launcher or a directory with one."
-    ),
-    allow_root: bool = typer.Option(
-        False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
-    ),
+    mpi_path: Optional[str] = arguments.MPI,
+    allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
     names = [collective(word) for word in collectives]
     _one_of("--memory", memory, ("heap", "static"))
     _one_of("--cache", cache, ("cold", "hot"))
-    if ranks is not None and ranks < 1:
-        raise UsageError(f"-n must be at least 1, not {ranks}")
+    ranks = arguments.rank_count(ranks_text)
     for file in (json_file, plot_file):
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")

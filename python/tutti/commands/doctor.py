@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import Any
 
 import typer
@@ -29,10 +31,26 @@ def doctor() -> None:
 
 
 def library() -> Check:
+    """Whether the library is there and can be preloaded into a program."""
     try:
-        return Check("Tutti", True, f"{paths.library()}")
+        path = paths.library()
     except InstallationError as error:
         return Check("Tutti", False, str(error))
+    done = subprocess.run(
+        ["true"],
+        env={**os.environ, "LD_PRELOAD": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    problem = done.stderr.strip().split("\n")[
+        0
+    ]  # the dynamic linker's; it starts the program anyway
+    if done.returncode != 0 or "cannot be preloaded" in problem:
+        return Check(
+            "Tutti", False, problem or f"{path} breaks `true`", "rebuild it on this machine"
+        )
+    return Check("Tutti", True, f"{path} can be preloaded")
 
 
 def mpi_check(found: mpi.Mpi) -> Check:

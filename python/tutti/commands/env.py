@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Print the variables that put Tutti into a program, for srun, flux or your own mpirun.
 
-    eval "$(tutti env)"
+eval "$(tutti env)"
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Optional
 
 import typer
 
-from tutti import launch, mpi, paths
+from tutti import arguments, launch, mpi, paths
 from tutti.errors import NoMpiError, UsageError, nearest
 
 # How each shell sets a variable; the value comes quoted.
@@ -29,9 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def env(
-    mpi_path: Optional[str] = typer.Option(
-        None, "--mpi", metavar="PATH", help="The MPI: a launcher or a directory with one."
-    ),
+    mpi_path: Optional[str] = arguments.MPI,
     shell: Optional[str] = typer.Option(
         None, "--shell", metavar="sh|csh|fish", help="Whose syntax to use. Default: from $SHELL."
     ),

@@ -20,13 +20,13 @@ from typing import Any, Optional
 import typer
 from typer.core import TyperCommand
 
-from tutti import launch, mpi, paths, process
+from tutti import arguments, launch, mpi, paths, process
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 from tutti.reporters import summary
 
 
 class Command(TyperCommand):
-    """Takes Tutti's options out of the words and leaves the rest to the launcher and the program."""
+    """Takes Tutti's options out of the words; the rest is the launcher's and the program's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         takes_value = {
@@ -36,10 +36,11 @@ class Command(TyperCommand):
         ctx.meta["launcher"], ctx.meta["program"] = launcher, program
         return super().parse_args(ctx, own)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return ["[OPTIONS]", "[LAUNCHER OPTIONS --]", "PROGRAM", "[ARGUMENTS]"]
 
-def split(
-    words: list[str], takes_value: dict[str, bool]
-) -> tuple[list[str], list[str], list[str]]:
+
+def split(words: list[str], takes_value: dict[str, bool]) -> tuple[list[str], list[str], list[str]]:
     """Tutti's options, the launcher's options, and the program with its arguments."""
     own: list[str] = []
     others: list[str] = []
@@ -62,7 +63,7 @@ def split(
         hint = nearest(others[0], takes_value)
         raise UsageError(
             f"`tutti run` has no option {others[0]}{hint}; to hand it to the launcher, "
-            f"put `--` before the program"
+            "put `--` before the program"
         )
     return own, [], []
 
@@ -73,25 +74,15 @@ def register(app: typer.Typer) -> None:
 
 def run(
     ctx: typer.Context,
-    ranks: Optional[int] = typer.Option(
-        None, "-n", "-np", "--ranks", metavar="N", help="How many ranks; else the launcher decides."
-    ),
-    mpi_path: Optional[str] = typer.Option(
-        None,
-        "--mpi",
-        metavar="PATH",
-        help="The MPI: a launcher or a directory with one. Default: the first mpirun in PATH.",
-    ),
+    ranks_text: Optional[str] = arguments.RANKS,
+    mpi_path: Optional[str] = arguments.MPI,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No summary at the end."),
-    allow_root: bool = typer.Option(
-        False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
-    ),
+    allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
     launcher_options, program = ctx.meta["launcher"], ctx.meta["program"]
     if not program:
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
-    if ranks is not None and ranks < 1:
-        raise UsageError(f"-n must be at least 1, not {ranks}")
+    ranks = arguments.rank_count(ranks_text)
     found = mpi.find(mpi_path)
     check_program(program[0])
     library = paths.library()
@@ -118,7 +109,7 @@ def check_program(word: str) -> None:
     if os.sep not in word:
         if shutil.which(word) is None:
             here = Path(word).is_file()
-            hint = f"; did you mean './{word}'?" if here else ""
+            hint = f" (did you mean './{word}'?)" if here else ""
             raise NotFoundError(f"there is no program '{word}' in PATH{hint}")
         return
     path = Path(word)

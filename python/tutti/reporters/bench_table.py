@@ -17,7 +17,9 @@ def print_table(machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]
     out = console()
     out.print(escape(machine_line(machine)))
     if rows:
-        out.print(f"{escape(mpi)}, {rows[0]['ranks']} ranks, {rows[0]['cache']} caches; times in us")
+        out.print(
+            f"{escape(mpi)}, {rows[0]['ranks']} ranks, {rows[0]['cache']} caches; times in us"
+        )
     printed = table("collective", "way", "size", "MPI", "Tutti", "ratio", "limit", right=5)
     for row in rows:
         good = row["ratio"] >= 1

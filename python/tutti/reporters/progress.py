@@ -17,7 +17,11 @@ class Bar:
         out = console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self._progress = Progress(
-            *columns, TimeRemainingColumn(), console=out, transient=True, disable=not out.is_terminal
+            *columns,
+            TimeRemainingColumn(),
+            console=out,
+            transient=True,
+            disable=not out.is_terminal,
         )
         self._task: Any = None
 

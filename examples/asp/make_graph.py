@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes minnesota.txt from the file that PyGSP ships (needs NumPy, SciPy and pip).
 
-    python make_graph.py minnesota.txt
+python make_graph.py minnesota.txt
 """
+
+from __future__ import annotations
 
 import io
 import subprocess
@@ -55,7 +57,7 @@ def main() -> None:
     pairs = sorted({(min(i, j), max(i, j)) for i, j in zip(adjacency.row, adjacency.col) if i != j})
     ends = np.array(pairs)
     metres = np.rint(great_circle_m(places[ends[:, 0]], places[ends[:, 1]])).astype(int)
-    with open(sys.argv[1], "w") as out:
+    with Path(sys.argv[1]).open("w") as out:
         out.write(HEADER.format(vertices=len(keep), edges=len(pairs)))
         for (i, j), length in zip(pairs, np.maximum(metres, 1)):
             out.write(f"{i} {j} {length}\n")

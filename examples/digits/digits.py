@@ -7,6 +7,8 @@ Every rank holds the whole network and a part of each batch. It computes the gra
 one Allreduce adds them up, as a flat vector of float32 (1.2 MB), and all ranks take the same step.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import zlib

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Tutti does for programs as they are: runs three of them plain and under `tutti run`.
+
+Intel's ready-built IMB-MPI1 on Intel MPI, the C example asp and the mpi4py example digits on Open
+MPI, each alternately with and without Tutti; prints one table and writes one plot of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from plot import draw
+from programs import (
+    IMB_COLLECTIVES,
+    IMB_SIZES,
+    Comparison,
+    ImbTimes,
+    asp_words,
+    compile_asp,
+    digits_words,
+    imb_words,
+    median_times,
+    parse_imb,
+)
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rig import ROOT, Mpi, RigError, bench, mpis, run, size_text, time_text
+
+TURNS = 3  # of each program, plain and with Tutti alternately; medians are shown
+ROWS_OF_IMB = (len(IMB_COLLECTIVES) - 1) * len(IMB_SIZES) + 1
+
+
+@dataclass
+class Row:
+    """A line of the table; times in microseconds, `limit_us` None where there is none."""
+
+    what: str
+    size: int  # bytes; 0 where none
+    base_us: float
+    tutti_us: float
+    limit_us: float | None
+
+    @property
+    def ratio(self) -> float:
+        return self.base_us / self.tutti_us
+
+
+class Steps:
+    """The progress bar: a step is a row of IMB, a run of a program, or a point of tutti-bench."""
+
+    def __init__(self, progress: Progress):
+        self._progress = progress
+        self._task = progress.add_task("", total=2 * TURNS * (ROWS_OF_IMB + 2) + ROWS_OF_IMB)
+
+    def say(self, what: str) -> None:
+        self._progress.update(self._task, description=what)
+
+    def done(self, steps: int = 1) -> None:
+        self._progress.advance(self._task, steps)
+
+
+def turns(steps: Steps, what: str, mpi: Mpi) -> Iterator[tuple[int, bool]]:
+    for turn in range(TURNS):
+        for with_tutti in (False, True):
+            steps.say(f"{what} on {mpi.label}, {'with Tutti' if with_tutti else 'plain'}")
+            yield turn, with_tutti
+
+
+def run_imb(mpi: Mpi, steps: Steps) -> dict[bool, ImbTimes]:
+    runs: dict[bool, list[ImbTimes]] = {False: [], True: []}
+    words = imb_words(mpi, IMB_SIZES)
+    for _, with_tutti in turns(steps, "IMB-MPI1", mpi):
+        times = parse_imb(run(mpi, 2, words, with_tutti=with_tutti), steps.done)
+        if len(times) != ROWS_OF_IMB:
+            raise RigError(f"IMB-MPI1 printed {len(times)} rows instead of {ROWS_OF_IMB}")
+        runs[with_tutti].append(times)
+    return {with_tutti: median_times(times) for with_tutti, times in runs.items()}
+
+
+def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
+    """What the memory can do, for the same sizes, also on buffers used again and again."""
+    limits: ImbTimes = {}
+    for collective in IMB_COLLECTIVES:
+        steps.say(f"physical limit of {collective}")
+        rows = bench(
+            mpi,
+            2,
+            collective.lower(),
+            with_tutti=False,
+            sizes=IMB_SIZES,
+            cache="hot",
+            min_time_ms=100,
+        )
+        for row in rows:
+            limits[collective, row["bytes"]] = row["limit_us"]
+        steps.done(len(rows))
+    return limits
+
+
+def run_example(comparison: Comparison, what: str, steps: Steps) -> Comparison:
+    for turn, with_tutti in turns(steps, what, comparison.mpi):
+        comparison.take(turn, with_tutti)
+        steps.done()
+    if not comparison.same_result():
+        raise RigError(f"{what} did not give the same result with Tutti and without")
+    return comparison
+
+
+def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]:
+    """IMB's rows, and those of the two applications."""
+    intel, openmpi = chosen["impi"], chosen["openmpi"]
+    imb, limits = run_imb(intel, steps), run_limits(intel, steps)
+    program = compile_asp(openmpi)
+    asp = run_example(
+        Comparison(
+            openmpi, lambda turn: asp_words(program, turn == 0), "longest shortest path", "in Bcast"
+        ),
+        "asp (C)",
+        steps,
+    )
+    digits = run_example(
+        Comparison(openmpi, lambda _: digits_words(sys.executable), "weights", "in Allreduce"),
+        "digits (mpi4py)",
+        steps,
+    )
+    rows = [Row(*key, imb[False][key], imb[True][key], limits.get(key)) for key in imb[False]]
+    applications = [
+        Row("asp: in Bcast", 0, asp.time_us(False), asp.time_us(True), None),
+        Row("digits: in Allreduce", 0, digits.time_us(False), digits.time_us(True), None),
+    ]
+    return rows, applications
+
+
+def table_of(rows: list[Row], applications: list[Row]) -> Table:
+    table = Table(title="2 ranks: time of a call on the slowest rank, medians of 3 runs")
+    table.add_column("collective")
+    for name in ("size", "MPI alone", "with Tutti", "ratio", "physical limit"):
+        table.add_column(name, justify="right")
+    last = ""
+    for row in [*rows, *applications]:
+        if last and row.what != last:
+            table.add_section()
+        limit = time_text(row.limit_us) if row.limit_us is not None else "-"
+        colour = "green" if row.ratio >= 1.05 else "red" if row.ratio < 0.95 else "default"
+        table.add_row(
+            row.what if row.what != last else "",
+            size_text(row.size) if row.size else "",
+            time_text(row.base_us),
+            time_text(row.tutti_us),
+            f"[{colour}]{row.ratio:.2f}x[/]",
+            limit,
+        )
+        last = row.what
+    return table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
+    parser.add_argument("--plot", type=Path, default=ROOT / "build" / "demo.png")
+    arguments = parser.parse_args()
+    console = Console()
+    try:
+        chosen = mpis(arguments.mpis.absolute())
+        with Progress(
+            TextColumn("{task.description:<45}"), BarColumn(), TimeElapsedColumn(), console=console
+        ) as progress:
+            rows, applications = measure(chosen, Steps(progress))
+    except RigError as error:
+        console.print(f"demo: {error}", style="red", markup=False, highlight=False)
+        return 1
+    console.print(table_of(rows, applications))
+    console.print(
+        f"""
+IMB-MPI1, as Intel built it, on {chosen["impi"].found}; asp (C) and digits (mpi4py) on
+{chosen["openmpi"].found}: seconds in the collective in a whole run, where the rank waits least.
+IMB uses the same buffers again and again, so they are in the caches (hot). The physical limit is
+what 2 ranks need in that state for the same bytes and sums on memory of their own; it knows of no
+messages, and tells nothing below a few KiB.""",
+        highlight=False,
+    )
+    arguments.plot.parent.mkdir(parents=True, exist_ok=True)
+    draw(rows, applications, arguments.plot)
+    console.print(
+        f"\nThe plot is in {arguments.plot}. The results of both examples were the same "
+        "with and without Tutti.",
+        highlight=False,
+    )
+    console.print(
+        "Try next:\n"
+        "  tutti doctor                     what this machine offers\n"
+        "  tutti bench allreduce --plot allreduce.png    on memory in no cache\n"
+        "  tutti run -n 2 -- ./your_program",
+        highlight=False,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

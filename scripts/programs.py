@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The unmodified programs that the demo runs, and what it reads from their output."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from statistics import median
+
+from rig import ROOT, Mpi, RigError, run
+
+# IMB's results of one run: microseconds a call on the slowest rank, by (collective, bytes).
+ImbTimes = dict[tuple[str, int], float]
+
+# Lines of the examples, such as `in Bcast 0.050 s to 0.625 s`.
+VALUE = r"(in \w+|time|weights|accuracy|longest shortest path|check):? (.*)"
+
+IMB_COLLECTIVES = ("Bcast", "Reduce", "Allreduce", "Barrier")
+IMB_SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20]
+
+
+def imb_words(mpi: Mpi, sizes: list[int]) -> list[str]:
+    """A thousand calls of each size, or as many as move 400 MB."""
+    lengths = ",".join(map(str, sizes))
+    return [
+        str(mpi.folder / "bin" / "IMB-MPI1"),
+        "-npmin",
+        "2",
+        "-msgsize",
+        lengths,
+        "-zero_size",
+        "off",
+        "-iter",
+        "1000,400",
+        "-time",
+        "2",
+        *IMB_COLLECTIVES,
+    ]
+
+
+def parse_imb(lines: Iterator[str], on_row: Callable[[], None] = lambda: None) -> ImbTimes:
+    """Reads t_max of IMB's tables. Barrier's has no column of bytes; its size is 0."""
+    times: ImbTimes = {}
+    collective = ""
+    columns: list[str] = []
+    for line in lines:
+        if match := re.match(r"# Benchmarking (\w+)", line):
+            collective, columns = match[1], []
+        elif "t_max[usec]" in line:
+            columns = line.lstrip("# ").split()
+        elif columns and (words := line.split()) and len(words) == len(columns):
+            row = dict(zip(columns, words))
+            size = int(row.get("bytes", 0))
+            times[collective, size] = float(row["t_max[usec]"])
+            on_row()
+    return times
+
+
+def parse_values(lines: Iterator[str]) -> dict[str, str]:
+    """What the examples print: {'in Bcast': '0.050 s to 0.625 s', ...}."""
+    values = {}
+    for line in lines:
+        if match := re.match(VALUE, line):
+            values[match[1]] = match[2]
+    return values
+
+
+def seconds(text: str) -> float:
+    """The first of '0.050 s to 0.625 s': of the rank that waits least for the others."""
+    return float(text.split()[0])
+
+
+def compile_asp(mpi: Mpi) -> str:
+    source, program = ROOT / "examples" / "asp" / "asp.c", ROOT / "build" / "demo" / "asp"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    compiler = str(mpi.folder / "bin" / "mpicc")
+    words = [compiler, "-std=c99", "-O3", "-march=native", "-o", str(program), str(source)]
+    result = subprocess.run(words, env=mpi.environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RigError(f"{' '.join(words)}\n{result.stderr}")
+    return str(program)
+
+
+def asp_words(program: str, check: bool) -> list[str]:
+    return [program, "examples/asp/minnesota.txt", *(["--check"] if check else [])]
+
+
+def digits_words(python: str) -> list[str]:
+    return [python, "examples/digits/digits.py"]
+
+
+class Comparison:
+    """A program run alternately plain and with Tutti; medians of what it reports about itself."""
+
+    def __init__(self, mpi: Mpi, words: Callable[[int], list[str]], must_agree: str, timed: str):
+        self.mpi, self.words, self.must_agree, self.timed = mpi, words, must_agree, timed
+        self.values: dict[bool, list[dict[str, str]]] = {False: [], True: []}
+
+    def take(self, turn: int, tutti: bool) -> None:
+        lines = run(self.mpi, 2, self.words(turn), with_tutti=tutti)
+        values = parse_values(lines)
+        for name in (self.must_agree, self.timed):
+            if name not in values:
+                raise RigError(f"{' '.join(self.words(turn))} did not print `{name}`")
+        self.values[tutti].append(values)
+
+    def same_result(self) -> bool:
+        return len({v[self.must_agree] for runs in self.values.values() for v in runs}) == 1
+
+    def time_us(self, tutti: bool, name: str | None = None) -> float:
+        return 1e6 * median(seconds(v[name or self.timed]) for v in self.values[tutti])
+
+
+def median_times(runs: list[ImbTimes]) -> ImbTimes:
+    return {key: median(run[key] for run in runs) for key in runs[0]}

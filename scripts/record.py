@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures everything Tutti must reach, on three MPIs, and writes it to results/.
+
+Run it alone on a quiet machine; it takes about ten minutes. bars.py holds the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import median
+
+import machine
+from bars import FASTEST_BARS, POWERS_OF_TWO, RATIO_BARS, SWEEPS, Measured, Point, Verdict, judge
+from programs import digits_words
+from report import markdown, show
+from resident import Peak, peak_of
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rig import ROOT, Mpi, RigError, bench, mpis
+
+RUNS = 3  # of each heap point: where pages lie differs from run to run; the median run counts
+IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]
+MEMORY_BAR = 1.05
+SEGMENT_BAR = 1 << 20  # bytes a rank
+
+
+def groups() -> dict[Point, list[int]]:
+    """The points of the bars, those that one run of tutti-bench can measure together."""
+    result: dict[Point, list[int]] = {}
+    for bar in (*RATIO_BARS, *FASTEST_BARS):
+        p = bar.point
+        sizes = result.setdefault(Point(p.collective, 0, p.cache, p.ranks, p.memory), [])
+        if p.bytes not in sizes:
+            sizes.append(p.bytes)
+    return result
+
+
+def measure_group(mpi: Mpi, group: Point, sizes: list[int], time_ms: int) -> list[dict]:
+    options = {"sizes": sorted(sizes)} if group.collective != "barrier" else {}
+    return bench(
+        mpi,
+        group.ranks,
+        group.collective,
+        with_tutti=True,
+        cache=group.cache,
+        memory=group.memory,
+        min_time_ms=time_ms,
+        **options,
+    )
+
+
+def at(group: Point, row: dict) -> Point:
+    return Point(group.collective, row["bytes"], group.cache, group.ranks, group.memory)
+
+
+def measure(chosen: list[Mpi], quick: bool, say, done) -> Measured:
+    measured: Measured = {}
+    for mpi in chosen:
+        for group, sizes in groups().items():
+            say(f"{mpi.label}: {group.collective}, {group.ranks} ranks, {group.cache}")
+            runs = 1 if quick or group.ranks > 2 else RUNS
+            taken = [measure_group(mpi, group, sizes, 50 if quick else 600) for _ in range(runs)]
+            for rows in zip(*taken):
+                middle = median([row["ratio"] for row in rows])
+                measured[mpi.name, at(group, rows[0])] = next(
+                    row for row in rows if row["ratio"] == middle
+                )
+            done()
+        for sweep in SWEEPS:
+            say(f"{mpi.label}: {sweep.collective} on static buffers, {sweep.cache}")
+            sizes = POWERS_OF_TWO[::6] if quick else POWERS_OF_TWO
+            for row in measure_group(mpi, sweep, sizes, 50 if quick else 200):
+                measured[mpi.name, at(sweep, row)] = row
+            done()
+    return measured
+
+
+def memory_verdicts(what: str, mpi: Mpi, plain: Peak, tutti: Peak) -> list[Verdict]:
+    """Of a program's 2 ranks."""
+    row = {
+        "plain_bytes": plain.resident,
+        "tutti_bytes": tutti.resident,
+        "tutti_memfd_bytes": tutti.memfds,
+        "segment_bytes": tutti.segment,
+    }
+    ratio, segment = tutti.resident / plain.resident, tutti.segment / 2
+    sizes = f"{tutti.resident / 2**20:.1f} MiB, plain {plain.resident / 2**20:.1f}"
+    return [
+        Verdict(
+            f"resident memory of {what}",
+            mpi.name,
+            f"at most {MEMORY_BAR}x",
+            f"{ratio:.3f}x ({sizes})",
+            ratio <= MEMORY_BAR,
+            row,
+        ),
+        Verdict(
+            f"node segment of {what}",
+            mpi.name,
+            "at most 1 MiB a rank",
+            f"{segment / 2**20:.2f} MiB a rank",
+            0 < segment <= SEGMENT_BAR,
+            row,
+        ),
+    ]
+
+
+def measure_memory(chosen: dict[str, Mpi], say) -> list[Verdict]:
+    intel = chosen["impi"]
+    imb = [str(intel.folder / "bin" / "IMB-MPI1"), *IMB_WORDS]
+    verdicts = []
+    for what, mpi, words in (
+        ("digits", chosen["openmpi"], digits_words(sys.executable)),
+        ("IMB-MPI1 Allreduce 4 MiB", intel, imb),
+    ):
+        say(f"{mpi.label}: resident memory of {what}")
+        plain, tutti = (peak_of(mpi, 2, words, with_tutti=which) for which in (False, True))
+        verdicts += memory_verdicts(what, mpi, plain, tutti)
+    return verdicts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
+    parser.add_argument("--only", nargs="*", help="names of folders in it, instead of all three")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
+    arguments = parser.parse_args()
+    console = Console()
+    about = machine.describe()
+    try:
+        chosen = mpis(arguments.mpis.absolute())
+        kept = [mpi for name, mpi in chosen.items() if not arguments.only or name in arguments.only]
+        names = {mpi.name: str(mpi.found) for mpi in kept}
+        with Progress(
+            TextColumn("{task.description:<50}"), BarColumn(), TimeElapsedColumn(), console=console
+        ) as progress:
+            task = progress.add_task("", total=len(kept) * (len(groups()) + len(SWEEPS)))
+            say = lambda text: progress.update(task, description=text)  # noqa: E731
+            measured = measure(kept, arguments.quick, say, lambda: progress.advance(task))
+            verdicts = judge(measured)
+            if len(kept) == len(chosen):
+                verdicts += measure_memory(chosen, say)
+    except RigError as error:
+        console.print(f"record: {error}", style="red", markup=False, highlight=False)
+        return 1
+    record = {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commit": machine.commit(),
+        "machine": about,
+        "mpis": names,
+        "verdicts": [vars(v) for v in verdicts],
+        "rows": [{"mpi": mpi, "memory": p.memory, **row} for (mpi, p), row in measured.items()],
+    }
+    show(console, record["verdicts"], names)
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    path = arguments.results / machine.file_name(about)
+    path.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    path.with_suffix(".md").write_text(markdown(record))
+    console.print(f"Written to {path}.json and .md", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,15 +7,8 @@
 #include "os/os.h"
 
 namespace tutti::fabric {
-namespace {
-
-// How long a rank sleeps before it looks whether the one it waits for is still alive.
-constexpr std::int64_t look_after_ns = 100'000'000;
-
-}  // namespace
-
-void NodeHost::sleep(const Watch& watch) {
-  segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, look_after_ns);
+void NodeHost::sleep(const Watch& watch, std::int64_t nap_ns) {
+  segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, nap_ns);
   if (watch.word->load(std::memory_order_acquire) != watch.seen) return;
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {

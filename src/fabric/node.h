@@ -78,6 +78,9 @@ class NodeHost {
  private:
   // Polls before anything else is tried, without the pause that makes a poll slow.
   static constexpr int tight_polls = 64;
+  // The first look comes soon, to name a killed rank before the launcher ends the others.
+  static constexpr std::int64_t first_nap_ns = 1'000'000;
+  static constexpr std::int64_t longest_nap_ns = 100'000'000;
 
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
 
@@ -98,9 +101,12 @@ class NodeHost {
       if (poll(watch)) return;
       ::sched_yield();
     }
-    while (!poll(watch)) sleep(watch);
+    for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
+         nap_ns = std::min(2 * nap_ns, longest_nap_ns))
+      sleep(watch, nap_ns);
   }
-  void sleep(const Watch& watch);
+  // Until the word changes; after `nap_ns` without a change, looks whether everyone is still alive.
+  void sleep(const Watch& watch, std::int64_t nap_ns);
 
   std::vector<Peer> peers_;
   memory::Ways ways_;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong on purpose: faults WHAT. Each ends by itself; test_faults.py says how it should.
+#include <mpi.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0, size = 0;
+constexpr int count = 1 << 18;
+
+// Rank 1 is killed while the others wait for it inside a collective.
+int killed() {
+  std::vector<float> in(count, 1.0f), out(count);
+  for (int i = 0;; ++i) {
+    if (rank == 1 && i == 20) kill(getpid(), SIGKILL);
+    MPI_Allreduce(in.data(), out.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+// Rank 1 leaves without a word, so that no launcher sees a signal.
+int left() {
+  int one = 1, sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 1) _exit(0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}
+
+// Rank 0 broadcasts, the others reduce.
+int mismatched() {
+  int in = 1, out = 0;
+  if (rank == 0)
+    MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  else
+    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}
+
+// Children are forked between collectives; what they write must not reach the parent nor its
+// peers, and what the parent receives must not reach them.
+int forked() {
+  std::vector<float> in(count), out(count);
+  int wrong = 0;
+  for (int round = 0; round < 10; ++round) {
+    const float mine = static_cast<float>(rank + round);
+    std::fill(in.begin(), in.end(), mine);
+    std::fill(out.begin(), out.end(), -1.0f);
+    int ready[2], go[2];
+    if (pipe(ready) != 0 || pipe(go) != 0) return 2;
+    const pid_t child = fork();
+    if (child == 0) {
+      std::fill(in.begin(), in.end(), 1e6f);
+      char byte = 1;
+      if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1) _exit(2);
+      bool clean = in[5] == 1e6f;
+      for (float x : out) clean = clean && x == -1.0f;
+      _exit(clean ? 0 : 1);
+    }
+    char byte;
+    if (read(ready[0], &byte, 1) != 1) return 2;
+    MPI_Allreduce(in.data(), out.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    const float expected = static_cast<float>(size * (size - 1) / 2 + size * round);
+    for (float x : out) wrong += x != expected;
+    if (write(go[1], &byte, 1) != 1) return 2;
+    int status = 0;
+    waitpid(child, &status, 0);
+    wrong += status != 0;
+    for (int fd : {ready[0], ready[1], go[0], go[1]}) close(fd);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("forked: %d wrong\n", wrong);
+  return wrong != 0;
+}
+
+long resident_kib() {
+  long pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * 4;
+}
+
+// Thousands of communicators are made, used and freed; memory stays flat.
+int communicators() {
+  long before = 0;
+  int wrong = 0;
+  for (int i = 0; i < 10000; ++i) {
+    if (i == 1000) before = resident_kib();
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    int one = 1, sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy);
+    wrong += sum != size;
+    MPI_Comm_free(&copy);
+  }
+  const long grown = resident_kib() - before;
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("communicators: %d wrong, grown by %ld KiB\n", wrong, grown);
+  return wrong != 0;
+}
+
+// Counts whose bytes pass 2^31.
+int large() {
+  constexpr int elements = (1 << 29) + 12345;  // of 4 bytes
+  std::vector<int> data(elements);
+  int wrong = 0;
+  for (int i = 0; i < elements; ++i) data[i] = rank == 0 ? i : -1;
+  MPI_Bcast(data.data(), elements, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < elements; ++i) wrong += data[i] != i;
+  MPI_Allreduce(MPI_IN_PLACE, data.data(), elements, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  for (int i = 0; i < elements; ++i) wrong += data[i] != i;
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("large: %d wrong\n", wrong);
+  return wrong != 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const std::string what = argc > 1 ? argv[1] : "";
+  int result = 2;
+  if (what == "killed") result = killed();
+  if (what == "left") result = left();
+  if (what == "mismatched") result = mismatched();
+  if (what == "forked") result = forked();
+  if (what == "communicators") result = communicators();
+  if (what == "large") result = large();
+  MPI_Finalize();
+  return result;
+}

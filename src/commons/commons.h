@@ -2,15 +2,30 @@
 // commons: the shared heap. Large allocations of this process live in extents of one memfd, mapped
 // at one range of addresses, so that a peer that maps the same memfd reaches every one of them at
 // `peer_base + (address - base)`. Knows nothing of malloc's name: preload/ forwards to it.
+// docs/commons.md explains how it works and what it costs.
 //
 // Safe from the first instruction of the process: nothing here calls malloc, throws, or needs a
-// constructor to have run. All functions may be called from any thread.
+// constructor to have run. All functions may be called from any thread, and keep errno.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace tutti::commons {
+
+namespace detail {
+// What the two questions that every malloc and free asks need. Until the first large allocation the
+// range is empty and the threshold is the least possible one.
+inline constinit std::atomic<std::size_t> threshold{4096};
+inline constinit std::atomic<std::uintptr_t> base{0};
+inline constinit std::atomic<std::size_t> bytes{0};
+}  // namespace detail
+
+// False: allocate() of so many bytes returns nullptr.
+[[nodiscard]] inline bool may_serve(std::size_t bytes) {
+  return bytes >= detail::threshold.load(std::memory_order_relaxed);
+}
 
 // A block of at least `bytes`, aligned to `alignment` (a power of two; a page at least is given),
 // zeroed when `zero`. nullptr: not served here (below the threshold, switched off, range or memory
@@ -19,9 +34,14 @@ namespace tutti::commons {
 [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, bool zero);
 
 // Whether `address` lies in the range of the commons of this process (allocated or not).
-[[nodiscard]] bool owns(const void* address);
+[[nodiscard]] inline bool owns(const void* address) {
+  // Whoever holds an address of the range got it after both words had been set.
+  return reinterpret_cast<std::uintptr_t>(address) - detail::base.load(std::memory_order_relaxed) <
+         detail::bytes.load(std::memory_order_relaxed);
+}
 
-// The rest take only addresses that allocate() returned and release() has not taken back.
+// The next four take only addresses that allocate() returned and release() has not taken back; any
+// other address of the range ends the process with a message.
 void release(void* block);
 [[nodiscard]] std::size_t usable_bytes(const void* block);
 
@@ -29,9 +49,14 @@ void release(void* block);
 // is unchanged, and the caller moves it.
 [[nodiscard]] bool resize_in_place(void* block, std::size_t bytes);
 
-// Like realloc for a block of the commons whose new size is still one for the commons: in place if
-// possible, else moved to a new block with slack behind it. nullptr: `block` is unchanged.
+// Like realloc for a block of the commons: in place if possible, else moved to a new block with
+// slack behind it. nullptr, and `block` unchanged: so many bytes are not for the commons (less than
+// half of the threshold, so that a block whose size varies about the threshold stays where it is),
+// or range or memory are exhausted.
 [[nodiscard]] void* resize(void* block, std::size_t bytes);
+
+// Gives all free memory back to the kernel.
+void trim();
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:
 // switched off, or this is a forked child, whose blocks are private copies of its parent's.
@@ -48,12 +73,23 @@ struct Share {
 [[nodiscard]] bool shared(const void* address, std::size_t bytes);
 
 struct Stats {
-  std::uint64_t blocks;          // live
-  std::uint64_t bytes;           // of the live blocks, as asked for, rounded to pages
-  std::uint64_t resident_free;   // freed bytes kept for reuse
-  std::uint64_t allocations;     // since the process began
+  std::uint64_t blocks;         // live
+  std::uint64_t bytes;          // of the live blocks, as asked for, rounded to pages
+  std::uint64_t resident_free;  // freed bytes kept for reuse
+  std::uint64_t allocations;    // since the process began
 };
 [[nodiscard]] Stats stats();
+
+// Forks are watched from the first large allocation on. A front end that comes to life earlier
+// calls this, so that a child gets its copy before anybody's pthread_atfork handler runs in the
+// parent (these run in the order of their registration).
+void watch_forks();
+
+// For those who call the kernel's fork without pthread_atfork handlers (_Fork): before_fork() in
+// the parent, then one of the others on each side.
+void before_fork();
+void after_fork_in_parent();
+void after_fork_in_child();
 
 // Walks every extent and list. For tests and debug levels; takes the lock.
 [[nodiscard]] bool is_valid();

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commons/commons.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/base.h"
+#include "commons/heap.h"
+#include "os/keep_errno.h"
+
+namespace tutti::commons {
+namespace {
+
+// A block that has grown once will probably grow again: address space behind it costs nothing
+// until it is used. Not so much of the range that a few such blocks would exhaust it.
+std::uint32_t slack_for(std::uint32_t pages) {
+  return std::min(4 * std::min(pages, heap.extents.pages() / 8), heap.extents.pages() / 16);
+}
+
+// Pages of `bytes`, or 0 when that is more than the range has.
+std::uint32_t pages_of(std::size_t bytes) {
+  if (bytes >= detail::bytes.load(std::memory_order_relaxed)) return 0;
+  return static_cast<std::uint32_t>(std::max<std::size_t>(divide_up(bytes, page_bytes), 1));
+}
+
+PageIndex index_of(const void* block) {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - heap.base);
+  if (offset % page_bytes != 0 || !heap.extents.is_block(offset / page_bytes)) {
+    log::fatal("%p was freed or resized, but is not an allocated block", block);
+    std::abort();
+  }
+  return static_cast<PageIndex>(offset / page_bytes);
+}
+
+bool take(const Extents::Request& request, Extents::Taken* taken) {
+  const Guard guard;
+  if (!heap.extents.take(request, taken)) return false;
+  if (!make_accessible(std::uint64_t{taken->first} + request.pages)) {
+    heap.extents.give(taken->first);
+    return false;
+  }
+  ++heap.allocations;
+  return true;
+}
+
+void* place(Extents::Request request, bool zero) {
+  Extents::Taken taken;
+  bool found = take(request, &taken);
+  if (!found && request.slack > 0) {
+    request.slack = 0;
+    found = take(request, &taken);
+  }
+  if (!found) {  // once all holes have become one with their neighbours, there may be room
+    purge(0);
+    found = take(request, &taken);
+  }
+  if (!found) return nullptr;
+  void* block = heap.address(taken.first);
+  if (zero && taken.dirty > 0)
+    std::memset(block, 0, std::size_t{std::min(taken.dirty, request.pages)} * page_bytes);
+  return block;
+}
+
+void release_pages(PageIndex block) {
+  bool too_much = false;
+  {
+    const Guard guard;
+    heap.extents.give(block);
+    too_much = heap.extents.dirty() > heap.budget_pages;
+  }
+  // An eighth more than necessary, so that not every release has to.
+  if (too_much) purge(heap.budget_pages - heap.budget_pages / 8);
+}
+
+bool resize_pages(PageIndex block, std::uint32_t pages) {
+  bool too_much = false;
+  {
+    const Guard guard;
+    const std::uint32_t before = heap.extents.used_pages(block);
+    if (pages > before) {
+      if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
+      if (make_accessible(std::uint64_t{block} + pages)) return true;
+      heap.extents.shrink(block, before);
+      return false;
+    }
+    heap.extents.shrink(block, pages);
+    too_much = heap.extents.dirty() > heap.budget_pages;
+  }
+  if (too_much) purge(heap.budget_pages - heap.budget_pages / 8);
+  return true;
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes, std::size_t alignment, bool zero) {
+  const os::KeepErrno keep;
+  if (!may_serve(bytes) || !ready() || !may_serve(bytes)) return nullptr;
+  const std::uint32_t pages = pages_of(bytes);
+  const std::uint32_t alignment_pages = pages_of(std::max(alignment, page_bytes));
+  if (pages == 0 || alignment_pages == 0) return nullptr;
+  return place({pages, alignment_pages, 0}, zero);
+}
+
+void release(void* block) {
+  const os::KeepErrno keep;
+  release_pages(index_of(block));
+}
+
+std::size_t usable_bytes(const void* block) {
+  return std::size_t{heap.extents.used_pages(index_of(block))} * page_bytes;
+}
+
+bool resize_in_place(void* block, std::size_t bytes) {
+  const os::KeepErrno keep;
+  const PageIndex index = index_of(block);
+  const std::uint32_t pages = pages_of(bytes);
+  return pages != 0 && resize_pages(index, pages);
+}
+
+void* resize(void* block, std::size_t bytes) {
+  const os::KeepErrno keep;
+  if (bytes < detail::threshold.load(std::memory_order_relaxed) / 2) return nullptr;
+  if (resize_in_place(block, bytes)) return block;
+  const std::uint32_t pages = pages_of(bytes);
+  if (pages == 0) return nullptr;
+  void* moved = place({pages, 1, slack_for(pages)}, false);
+  if (moved == nullptr) return nullptr;
+  const PageIndex index = index_of(block);
+  std::memcpy(moved, block, std::size_t{heap.extents.used_pages(index)} * page_bytes);
+  release_pages(index);
+  return moved;
+}
+
+void trim() {
+  const os::KeepErrno keep;
+  if (heap.mode.load(std::memory_order_acquire) != Mode::idle) purge(0);
+}
+
+Share share() {
+  const os::KeepErrno keep;
+  (void)ready();
+  const Guard guard;
+  if (heap.mode.load(std::memory_order_relaxed) != Mode::shared) return {.why_not = heap.why_not};
+  if (!os::refers_to(heap.fd, heap.file))
+    return {.why_not = "the program has closed the descriptor of the commons"};
+  return {heap.fd, heap.base, std::size_t{heap.extents.pages()} * page_bytes, ""};
+}
+
+bool shared(const void* address, std::size_t bytes) {
+  if (!owns(address) || heap.mode.load(std::memory_order_relaxed) != Mode::shared) return false;
+  const auto* first = static_cast<const std::byte*>(address);
+  const std::size_t offset = static_cast<std::size_t>(first - heap.base);
+  return bytes <= detail::bytes.load(std::memory_order_relaxed) - offset;
+}
+
+Stats stats() {
+  const Guard guard;
+  return {heap.extents.blocks(), heap.extents.used() * page_bytes,
+          heap.extents.dirty() * page_bytes, heap.allocations};
+}
+
+bool is_valid() {
+  const Guard guard;
+  return heap.extents.is_valid();
+}
+
+}  // namespace tutti::commons

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commons/extents.h"
+
+#include <algorithm>
+
+#include "base/bits.h"
+
+namespace tutti::commons {
+
+void Extents::start(Page* map, std::uint32_t pages, std::uint64_t origin) {
+  map_ = map;
+  pages_ = pages;
+  origin_ = origin;
+  describe(0, 1, State::used);
+  map_[0].used = 1;
+  insert_free(1, pages - 1, State::clean);
+}
+
+void Extents::describe(PageIndex first, std::uint32_t pages, State state) {
+  map_[first + pages - 1].pages = pages;
+  map_[first].pages = pages;
+  map_[first].state = state;
+}
+
+void Extents::insert_free(PageIndex first, std::uint32_t pages, State state) {
+  describe(first, pages, state);
+  bins(state).insert(map_, first);
+  if (state == State::dirty) dirty_ += pages;
+}
+
+void Extents::remove_free(PageIndex extent) {
+  Page& page = map_[extent];
+  bins(page.state).remove(map_, extent);
+  if (page.state == State::dirty) dirty_ -= page.pages;
+  page.state = State::inside;
+}
+
+void Extents::free_and_merge(PageIndex first, std::uint32_t pages, State state) {
+  map_[first].state = State::inside;
+  const PageIndex next = first + pages;
+  if (next < pages_ && map_[next].state == state) {
+    pages += map_[next].pages;
+    remove_free(next);
+  }
+  const PageIndex previous = first - map_[first - 1].pages;  // page 0 is never free
+  if (map_[previous].state == state) {
+    pages += map_[previous].pages;
+    first = previous;
+    remove_free(previous);
+  }
+  insert_free(first, pages, state);
+}
+
+// Takes [first, first + pages), which lies in free extents of which `extent` is the first, out of
+// the bins; what is left of the outer ones stays free. Returns how many leading pages may be dirty.
+std::uint32_t Extents::claim(PageIndex extent, PageIndex first, std::uint32_t pages) {
+  const PageIndex end = first + pages;
+  PageIndex dirty_end = first;
+  for (PageIndex at = extent; at < end;) {
+    const State state = map_[at].state;
+    const PageIndex next = at + map_[at].pages;
+    if (next <= first) {  // skipped over to reach the alignment
+      at = next;
+      continue;
+    }
+    remove_free(at);
+    if (state == State::dirty) dirty_end = std::min(next, end);
+    if (at < first) insert_free(at, first - at, state);
+    if (next > end) insert_free(end, next - end, state);
+    at = next;
+  }
+  return dirty_end - first;
+}
+
+// How many free pages follow from `at` on; stops counting at `enough`.
+std::uint64_t Extents::free_run(PageIndex at, std::uint64_t enough) const {
+  std::uint64_t sum = 0;
+  while (sum < enough && at < pages_ && is_free(map_[at].state)) {
+    sum += map_[at].pages;
+    at += map_[at].pages;
+  }
+  return sum;
+}
+
+PageIndex Extents::aligned(PageIndex first, std::uint32_t alignment) const {
+  return static_cast<PageIndex>(round_up(origin_ + first, alignment) - origin_);
+}
+
+// The free extent in which a block can begin, and at which page; 0 when there is none. Resident
+// memory comes first, because a page of it costs nothing and a page of a hole a fault.
+PageIndex Extents::find(const Request& request, PageIndex* first) const {
+  const std::uint32_t need = request.pages + (request.alignment - 1);
+  if (request.slack > 0) {
+    // At the end of something dirty, so that the block grows into something clean.
+    const auto has_slack = [&](PageIndex at) {
+      const PageIndex next = at + map_[at].pages;
+      return next < pages_ && map_[next].state == State::clean && map_[next].pages >= request.slack;
+    };
+    const PageIndex dirty = dirty_bins_.search(map_, request.pages, 16, has_slack);
+    if (dirty != 0) {
+      *first = dirty + map_[dirty].pages - request.pages;
+      return dirty;
+    }
+    return *first = clean_bins_.find(map_, request.pages + request.slack);
+  }
+  PageIndex extent = dirty_bins_.find(map_, need);
+  if (extent == 0) {
+    // A block larger than anything dirty may still begin with it: one that is freed and made again
+    // finds the part of it that the budget let stay.
+    const PageIndex largest = dirty_bins_.newest_of_largest();
+    if (largest != 0 && free_run(largest, need) >= need) extent = largest;
+  }
+  if (extent == 0) extent = clean_bins_.find(map_, need);
+  *first = extent == 0 ? 0 : aligned(extent, request.alignment);
+  return extent;
+}
+
+bool Extents::take(const Request& request, Taken* taken) {
+  const std::uint64_t most = std::uint64_t{request.pages} + request.slack + request.alignment;
+  if (request.pages == 0 || most >= pages_) return false;
+  PageIndex first = 0;
+  const PageIndex extent = find(request, &first);
+  if (extent == 0) return false;
+  const std::uint32_t dirty = claim(extent, first, request.pages + request.slack);
+  describe(first, request.pages + request.slack, State::used);
+  map_[first].used = request.pages;
+  ++blocks_;
+  used_ += request.pages;
+  *taken = {first, dirty};
+  return true;
+}
+
+void Extents::give(PageIndex block) {
+  const Page page = map_[block];
+  --blocks_;
+  used_ -= page.used;
+  describe(block, page.used, State::used);
+  if (page.pages > page.used)
+    free_and_merge(block + page.used, page.pages - page.used, State::clean);
+  free_and_merge(block, page.used, State::dirty);
+}
+
+bool Extents::grow(PageIndex block, std::uint32_t pages, std::uint32_t slack) {
+  Page& page = map_[block];
+  if (pages > page.pages) {
+    const PageIndex end = block + page.pages;
+    const std::uint32_t need = pages - page.pages;
+    if (free_run(end, need) < need) return false;
+    PageIndex last = end;  // the extent that the block will end in
+    while (last + map_[last].pages < block + pages) last += map_[last].pages;
+    const std::uint32_t left = last + map_[last].pages - (block + pages);
+    slack = map_[last].state == State::clean ? std::min(slack, left) : 0;
+    (void)claim(end, end, need + slack);
+    describe(block, pages + slack, State::used);
+  }
+  used_ += pages - page.used;
+  page.used = pages;
+  return true;
+}
+
+void Extents::shrink(PageIndex block, std::uint32_t pages) {
+  const Page page = map_[block];
+  if (pages >= page.used) return;
+  used_ -= page.used - pages;
+  describe(block, pages, State::used);
+  map_[block].used = pages;
+  describe(block + pages, page.used - pages, State::used);  // until it has been freed, below
+  if (page.pages > page.used)
+    free_and_merge(block + page.used, page.pages - page.used, State::clean);
+  free_and_merge(block + pages, page.used - pages, State::dirty);
+}
+
+}  // namespace tutti::commons

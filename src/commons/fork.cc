@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A forked child must see the memory of the parent as it was, and neither must see what the other
+// writes afterwards. Shared mappings do not do that by themselves: the child copies what lives in
+// the commons into private memory at the same addresses, and the parent waits until it has.
+//
+// vfork, posix_spawn and exec do not come here, and a child's own children are copied on write by
+// the kernel.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "commons/heap.h"
+#include "os/limits.h"
+#include "os/mapping.h"
+
+namespace tutti::commons {
+namespace {
+
+[[noreturn]] void give_up(const char* why) {
+  log::fatal("process %d ends right after fork: its copy of the commons cannot be made (%s)",
+             static_cast<int>(::getpid()), why);
+  ::_exit(127);
+}
+
+template <class Visit>
+bool for_each_live_data(Visit visit) {
+  return heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+    std::size_t at = std::size_t{first} * page_bytes;
+    const std::size_t end = at + std::size_t{pages} * page_bytes;
+    for (std::size_t from = 0, to = 0; os::next_data(heap.fd, at, end, &from, &to); at = to)
+      if (!visit(from, to - from)) return false;
+    return true;
+  });
+}
+
+// The kernel would rather kill some process than refuse us memory.
+bool fits_into_memory() {
+  std::uint64_t needed = 0;
+  (void)for_each_live_data([&](std::size_t, std::size_t bytes) {
+    needed += bytes;
+    return true;
+  });
+  return needed < os::available_memory_bytes();
+}
+
+std::size_t range_bytes() { return std::size_t{heap.extents.pages()} * page_bytes; }
+
+bool close_range_off() {
+  return os::replace_private(heap.base + heap.accessible_bytes,
+                             range_bytes() - heap.accessible_bytes, false);
+}
+
+// The usual way: the range becomes private memory at once, and its contents come from the file.
+const char* copy_from_file() {
+  if (!fits_into_memory()) return "there is not enough memory";
+  if (!close_range_off() || !os::replace_private(heap.base, heap.accessible_bytes, true))
+    return "no address space";
+  const bool copied = for_each_live_data([](std::size_t offset, std::size_t bytes) {
+    return os::read_file_at(heap.fd, offset, heap.base + offset, bytes);
+  });
+  return copied ? nullptr : "reading it failed";
+}
+
+// When the program has closed our descriptor, only the mapping still leads to the contents: each
+// run of blocks is copied elsewhere, and the copy moved to its place. (It cannot be seen which
+// pages are holes: they become resident.)
+const char* copy_from_mapping() {
+  std::size_t done = 0;  // bytes of the range that are private already
+  const bool copied = heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+    const std::size_t at = std::size_t{first} * page_bytes;
+    const std::size_t bytes = std::size_t{pages} * page_bytes;
+    if (first == 0 && pages == 1) return true;  // page 0 is inaccessible until a block is made
+    void* copy = os::map_private(bytes);
+    if (copy == nullptr) return false;
+    std::memcpy(copy, heap.base + at, bytes);
+    if (!os::move_mapping(copy, heap.base + at, bytes)) return false;
+    if (!os::replace_private(heap.base + done, at - done, true)) return false;
+    done = at + bytes;
+    return true;
+  });
+  if (!copied || !close_range_off()) return "no address space";
+  if (done < heap.accessible_bytes &&
+      !os::replace_private(heap.base + done, heap.accessible_bytes - done, true))
+    return "no address space";
+  return nullptr;
+}
+
+// pipe2, also when the program has used up its soft limit of descriptors.
+bool open_pipe(int (&ends)[2]) {
+  if (::pipe2(ends, O_CLOEXEC) == 0) return true;
+  rlimit limit{};
+  if (errno != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  const rlimit more{std::min(limit.rlim_cur + 2, limit.rlim_max), limit.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &more) != 0) return false;
+  const bool opened = ::pipe2(ends, O_CLOEXEC) == 0;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  return opened;
+}
+
+void close_end(int& end) {
+  if (end >= 0) ::close(std::exchange(end, -1));
+}
+
+bool this_thread_forks() { return heap.forker.load(std::memory_order_relaxed) == ::gettid(); }
+
+bool is_stray_child() {
+  const auto* witness = heap.witness.load(std::memory_order_acquire);
+  return witness != nullptr && witness->load(std::memory_order_relaxed) == 0;
+}
+
+}  // namespace
+
+void become_exclusive() {
+  if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
+    const bool have_file = os::refers_to(heap.fd, heap.file);
+    if (const char* failure = have_file ? copy_from_file() : copy_from_mapping()) give_up(failure);
+    if (have_file) ::close(heap.fd);
+    heap.fd = -1;
+    heap.extents.all_free_is_clean();
+    heap.why_not = "this process is a forked child, with a private copy of its parent's memory";
+    heap.mode.store(Mode::exclusive, std::memory_order_relaxed);
+  }
+  if (auto* witness = heap.witness.load(std::memory_order_relaxed))
+    witness->store(1, std::memory_order_relaxed);
+  heap.forker.store(0, std::memory_order_relaxed);
+  heap.mutex.reset();
+}
+
+Guard::Guard() : held_(true) {
+  // A child made by a bare system call (clone without CLONE_VM) ran no handler of ours. Its parent
+  // did not wait, so its copy is later than it should be; but from here on they are separate.
+  if (is_stray_child()) [[unlikely]]
+    become_exclusive();
+  if (heap.mutex.try_lock()) [[likely]]
+    return;
+  if (this_thread_forks())
+    held_ = false;
+  else
+    heap.mutex.lock();
+}
+
+void before_fork() {
+  if (this_thread_forks()) return;  // a _Fork that is part of a fork
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler may see a child that is half made
+  const int error = errno;
+  if (is_stray_child()) become_exclusive();
+  heap.mutex.lock();
+  heap.forker.store(::gettid(), std::memory_order_relaxed);
+  heap.fork.signals = before;
+  if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) (void)open_pipe(heap.fork.pipe);
+  errno = error;
+}
+
+void after_fork_in_parent() {
+  if (!this_thread_forks()) return;
+  const int error = errno;  // of the fork
+  close_end(heap.fork.pipe[1]);
+  if (heap.fork.pipe[0] >= 0) {
+    // The end of the file comes when the child has its copy, or has ended, or was never made.
+    char nothing;
+    while (::read(heap.fork.pipe[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
+    close_end(heap.fork.pipe[0]);
+  }
+  const sigset_t signals = heap.fork.signals;
+  heap.forker.store(0, std::memory_order_relaxed);
+  heap.mutex.unlock();
+  ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  errno = error;
+}
+
+void after_fork_in_child() {
+  const int error = errno;
+  if (heap.mode.load(std::memory_order_relaxed) == Mode::shared && heap.fork.pipe[1] < 0)
+    give_up("no descriptor is free for the pipe that its parent waits on");
+  become_exclusive();
+  close_end(heap.fork.pipe[0]);
+  close_end(heap.fork.pipe[1]);
+  ::pthread_sigmask(SIG_SETMASK, &heap.fork.signals, nullptr);
+  errno = error;
+}
+
+void watch_forks() {
+  static std::atomic<bool> watching{false};
+  if (watching.exchange(true, std::memory_order_relaxed)) return;
+  ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace tutti::commons

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "commons/extents.h"
+#include "os/memfd.h"
+#include "os/mutex.h"
+
+namespace tutti::commons {
+
+enum class Mode : std::uint8_t {
+  idle,       // no large allocation yet
+  shared,     // the range maps the memfd
+  exclusive,  // a forked child: the range is ordinary private memory
+  off,
+};
+
+// What there is to know. Of plain data, so that it is ready before any constructor, and that a fork
+// copies it.
+struct Heap {
+  os::Mutex mutex;               // of all that follows
+  std::atomic<pid_t> forker{0};  // the thread that holds the mutex across a fork
+  std::atomic<Mode> mode{Mode::idle};
+  const char* why_not = "nothing has been allocated";
+  std::byte* base = nullptr;
+  std::size_t accessible_bytes = 0;  // of the range, from its start
+  int fd = -1;
+  os::FileId file;
+  Extents extents;
+  std::uint64_t allocations = 0;
+  std::uint64_t budget_pages = 0;
+  // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
+  std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
+
+  struct {
+    sigset_t signals = {};   // of the forking thread
+    int pipe[2] = {-1, -1};  // the child holds its end open until it has its copy
+  } fork;
+
+  [[nodiscard]] std::byte* address(PageIndex page) const {
+    return base + std::size_t{page} * page_bytes;
+  }
+};
+extern constinit Heap heap;
+
+// Holds the mutex. The thread that is forking holds it already: handlers of others, which may run
+// between ours and the fork, may allocate.
+class Guard {
+ public:
+  Guard();
+  ~Guard() {
+    if (held_) heap.mutex.unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  bool held_;
+};
+
+// range.cc: whether there is a range to allocate from; reserves it at the first call.
+[[nodiscard]] bool ready();
+// Makes the range usable up to `end` pages; with the mutex held.
+[[nodiscard]] bool make_accessible(std::uint64_t end);
+// Gives dirty memory back until at most `pages` are left; without the mutex.
+void purge(std::uint64_t pages);
+
+// fork.cc: turns this process, a child, into the owner of a private copy. Ends it if that fails.
+void become_exclusive();
+
+}  // namespace tutti::commons

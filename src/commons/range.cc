@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The range: reserved once, opened step by step, given back piece by piece.
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "commons/heap.h"
+#include "commons/off.h"
+#include "os/limits.h"
+#include "os/mapping.h"
+
+namespace tutti::commons {
+
+constinit Heap heap;
+
+namespace {
+
+constexpr std::uint64_t least_range_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t most_range_bytes = std::uint64_t{8} << 40;  // 2^31 pages
+// Where huge pages are given to shared memory, an address and its offset must agree on them.
+constexpr std::size_t range_alignment = std::size_t{2} << 20;
+// Only what is in use is accessible: mlockall() and core dumps would fill the rest.
+constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
+
+// A power of two, and no more than the limits leave room for: half of the address space remains for
+// everyone else, and a file beyond RLIMIT_FSIZE would end the process.
+std::uint64_t first_range_to_try() {
+  std::uint64_t bytes = options().commons_range;
+  if (bytes == 0) bytes = 4 * os::physical_memory_bytes();
+  bytes = std::bit_ceil(std::clamp(bytes, least_range_bytes, most_range_bytes));
+  const std::uint64_t most =
+      std::min(os::address_space_limit_bytes() / 2, os::file_size_limit_bytes());
+  return std::min(bytes, std::bit_floor(most));
+}
+
+// Everything of `bytes`, or nothing.
+const char* reserve(std::uint64_t bytes) {
+  const std::uint64_t pages = bytes / page_bytes;
+  auto* map = static_cast<Page*>(os::map_private(pages * sizeof(Page)));
+  if (map == nullptr) return "no address space";
+  const char* failure = "no memfd";
+  const int fd = os::create_memfd("tutti-commons", bytes, &heap.file);
+  if (fd >= 0) {
+    failure = "no address space";
+    void* base = os::map_shared(fd, bytes, range_alignment);
+    if (base != nullptr) {
+      heap.fd = fd;
+      heap.base = static_cast<std::byte*>(base);
+      heap.extents.start(map, static_cast<std::uint32_t>(pages),
+                         reinterpret_cast<std::uintptr_t>(base) / page_bytes);
+      return nullptr;
+    }
+    ::close(fd);
+  }
+  os::unmap(map, pages * sizeof(Page));
+  return failure;
+}
+
+const char* reserve_what_fits() {
+  if (const char* why = why_off()) return why;
+  const char* failure = "no address space";
+  for (std::uint64_t bytes = first_range_to_try(); bytes >= least_range_bytes; bytes /= 2) {
+    failure = reserve(bytes);
+    if (failure == nullptr) return nullptr;
+  }
+  return failure;
+}
+
+void open_for_business() {
+  heap.budget_pages = options().commons_budget / page_bytes;
+  if (auto* witness = static_cast<std::atomic<std::uint32_t>*>(os::map_wiped_on_fork())) {
+    witness->store(1, std::memory_order_relaxed);
+    heap.witness.store(witness, std::memory_order_release);  // pairs with is_stray_child()
+  }
+  heap.why_not = "";
+  detail::threshold.store(std::max<std::size_t>(options().commons_threshold, page_bytes),
+                          std::memory_order_relaxed);
+  detail::base.store(reinterpret_cast<std::uintptr_t>(heap.base), std::memory_order_relaxed);
+  detail::bytes.store(std::size_t{heap.extents.pages()} * page_bytes, std::memory_order_relaxed);
+  heap.mode.store(Mode::shared, std::memory_order_release);  // pairs with ready()
+}
+
+}  // namespace
+
+bool ready() {
+  // Pairs with the store at the end of open_for_business().
+  const Mode mode = heap.mode.load(std::memory_order_acquire);
+  if (mode != Mode::idle) [[likely]]
+    return mode != Mode::off;
+  // The dynamic linker allocates before libc has found the environment, and with it our options.
+  if (environ == nullptr) return false;
+  watch_forks();
+  const Guard guard;
+  if (heap.mode.load(std::memory_order_relaxed) != Mode::idle)
+    return heap.mode.load(std::memory_order_relaxed) != Mode::off;
+  if (const char* why = reserve_what_fits()) {
+    heap.why_not = why;
+    detail::threshold.store(SIZE_MAX, std::memory_order_relaxed);
+    heap.mode.store(Mode::off, std::memory_order_release);
+    return false;
+  }
+  open_for_business();
+  return true;
+}
+
+bool make_accessible(std::uint64_t end) {
+  const std::uint64_t end_bytes = end * page_bytes;
+  if (end_bytes <= heap.accessible_bytes) return true;
+  const std::uint64_t all = std::uint64_t{heap.extents.pages()} * page_bytes;
+  const std::uint64_t until = std::min(all, round_up(end_bytes, step_bytes));
+  if (!os::make_accessible(heap.base + heap.accessible_bytes, until - heap.accessible_bytes))
+    return false;
+  heap.accessible_bytes = until;
+  return true;
+}
+
+void purge(std::uint64_t pages) {
+  for (;;) {
+    Extents::Span span;
+    bool exclusive = false;
+    {
+      const Guard guard;
+      if (heap.extents.dirty() <= pages) return;
+      const std::uint64_t excess = heap.extents.dirty() - pages;
+      if (!heap.extents.begin_punch(
+              static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, UINT32_MAX)), &span))
+        return;
+      exclusive = heap.mode.load(std::memory_order_relaxed) == Mode::exclusive;
+    }
+    const std::size_t bytes = std::size_t{span.pages} * page_bytes;
+    void* at = heap.address(span.first);
+    const bool punched = exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
+    const Guard guard;
+    heap.extents.end_punch(span, punched);
+    if (!punched) return;  // locked in memory by the program: it stays as it is
+  }
+}
+
+}  // namespace tutti::commons

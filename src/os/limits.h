@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much memory and address space there is. Nothing here touches the heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::os {
+
+inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
+
+[[nodiscard]] std::uint64_t physical_memory_bytes();
+// What the machine could still give out without swapping; `unlimited` when that is not known.
+[[nodiscard]] std::uint64_t available_memory_bytes();
+// RLIMIT_AS and RLIMIT_FSIZE; the second ends a process that makes any file larger.
+[[nodiscard]] std::uint64_t address_space_limit_bytes();
+[[nodiscard]] std::uint64_t file_size_limit_bytes();
+
+}  // namespace tutti::os

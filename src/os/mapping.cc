@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/mapping.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "base/bits.h"
+
+namespace tutti::os {
+namespace {
+
+void* map(void* at, std::size_t bytes, int protection, int flags, int fd) {
+  void* result = ::mmap(at, bytes, protection, flags | MAP_NORESERVE, fd, 0);
+  return result == MAP_FAILED ? nullptr : result;
+}
+
+constexpr int readable_writable = PROT_READ | PROT_WRITE;
+constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+
+}  // namespace
+
+void* map_private(std::size_t bytes) {
+  void* result = map(nullptr, bytes, readable_writable, anonymous, -1);
+  if (result != nullptr) (void)::madvise(result, bytes, MADV_DONTDUMP);
+  return result;
+}
+
+void* map_shared(int fd, std::size_t bytes, std::size_t alignment) {
+  auto* space = static_cast<std::byte*>(map(nullptr, bytes + alignment, PROT_NONE, anonymous, -1));
+  if (space == nullptr) return nullptr;
+  const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(space), alignment) -
+                             reinterpret_cast<std::uintptr_t>(space);
+  void* result = map(space + before, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd);
+  if (result == nullptr) {
+    unmap(space, bytes + alignment);
+    return nullptr;
+  }
+  if (before > 0) unmap(space, before);
+  if (before < alignment) unmap(space + before + bytes, alignment - before);
+  // A core dump would otherwise fill every hole of the file in order to write it out.
+  (void)::madvise(result, bytes, MADV_DONTDUMP);
+  return result;
+}
+
+bool make_accessible(void* at, std::size_t bytes) {
+  (void)::madvise(at, bytes, MADV_DODUMP);
+  return ::mprotect(at, bytes, readable_writable) == 0;
+}
+
+bool replace_private(void* at, std::size_t bytes, bool accessible) {
+  if (bytes == 0) return true;
+  if (map(at, bytes, accessible ? readable_writable : PROT_NONE, anonymous | MAP_FIXED, -1) ==
+      nullptr)
+    return false;
+  if (!accessible) (void)::madvise(at, bytes, MADV_DONTDUMP);
+  return true;
+}
+
+bool move_mapping(void* from, void* to, std::size_t bytes) {
+  return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+}
+
+void unmap(void* at, std::size_t bytes) { (void)::munmap(at, bytes); }
+
+// madvise and not fallocate, for two reasons: it needs no descriptor, whose number the program may
+// have closed and reused for a file of its own; and the registration caches of MPI libraries hook
+// madvise, so that they forget the pages.
+bool drop_shared(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV_REMOVE) == 0; }
+bool drop_private(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV_DONTNEED) == 0; }
+
+void* map_wiped_on_fork() {
+  void* result = map(nullptr, page_bytes, readable_writable, anonymous, -1);
+  if (result != nullptr && ::madvise(result, page_bytes, MADV_WIPEONFORK) == 0) return result;
+  if (result != nullptr) unmap(result, page_bytes);
+  return nullptr;
+}
+
+}  // namespace tutti::os

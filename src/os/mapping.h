@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Address space: reserving it, filling it, giving its pages back. Sizes and addresses are multiples
+// of a page. Where nothing else is said, false or nullptr means that the kernel refused, and errno
+// says why.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::os {
+
+// Zeroed memory of this process alone, which costs pages only where it is touched and is left out
+// of core dumps.
+[[nodiscard]] void* map_private(std::size_t bytes);
+
+// `fd` from offset 0, shared, at a multiple of `alignment`; inaccessible, and left out of core
+// dumps, until make_accessible().
+[[nodiscard]] void* map_shared(int fd, std::size_t bytes, std::size_t alignment);
+[[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
+
+// Puts zeroed private memory in the place of whatever is mapped at [at, at + bytes).
+[[nodiscard]] bool replace_private(void* at, std::size_t bytes, bool accessible);
+// Moves the mapping at `from` to the place of whatever is mapped at `to`.
+[[nodiscard]] bool move_mapping(void* from, void* to, std::size_t bytes);
+
+void unmap(void* at, std::size_t bytes);
+
+// Gives the pages back; they read as zeros afterwards. drop_shared() frees them in the file too,
+// for every process that has mapped it.
+[[nodiscard]] bool drop_shared(void* at, std::size_t bytes);
+[[nodiscard]] bool drop_private(void* at, std::size_t bytes);
+
+// A page that reads as zeros in every child that gets a copy of this address space, whichever
+// system call made it.
+[[nodiscard]] void* map_wiped_on_fork();
+
+}  // namespace tutti::os

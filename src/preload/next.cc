@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preload/next.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "base/base.h"
+#include "commons/commons.h"
+
+namespace tutti::preload {
+namespace {
+
+constexpr std::size_t early_alignment = 16;
+alignas(early_alignment) std::byte early_buffer[16384];
+std::atomic<std::size_t> early_used{0};
+
+// Zeroed; its size stands in the 16 bytes before it.
+void* early_malloc(std::size_t bytes) {
+  const std::size_t whole = round_up(bytes, early_alignment) + early_alignment;
+  const std::size_t at = early_used.fetch_add(whole, std::memory_order_relaxed);
+  if (whole < bytes || at + whole > sizeof early_buffer) return nullptr;
+  std::byte* block = early_buffer + at + early_alignment;
+  *reinterpret_cast<std::size_t*>(block - early_alignment) = bytes;
+  return block;
+}
+
+template <class Function>
+void find(Function& function, const char* name) {
+  if (void* found = ::dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(found);
+}
+
+// True when the table is complete; false inside the very search, which the first allocation of a
+// process makes, before it can have a second thread.
+bool resolve() {
+  enum : int { not_begun, searching, done };
+  static std::atomic<int> state{not_begun};
+  int expected = not_begun;
+  if (!state.compare_exchange_strong(expected, searching)) return expected == done;
+  Next found{};
+#define TUTTI_FIND(name) find(found.name, #name)
+  TUTTI_FIND(malloc);
+  TUTTI_FIND(calloc);
+  TUTTI_FIND(realloc);
+  TUTTI_FIND(free);
+  TUTTI_FIND(memalign);
+  TUTTI_FIND(aligned_alloc);
+  TUTTI_FIND(posix_memalign);
+  TUTTI_FIND(valloc);
+  TUTTI_FIND(pvalloc);
+  TUTTI_FIND(malloc_usable_size);
+  TUTTI_FIND(malloc_trim);
+#undef TUTTI_FIND
+  find(found.fork, "_Fork");
+  if (found.malloc == nullptr || found.free == nullptr) {
+    log::fatal("no malloc is found behind that of Tutti");
+    ::_exit(127);
+  }
+  next = found;
+  state.store(done);
+  commons::watch_forks();
+  return true;
+}
+
+// Each entry of the table before the search. During the search dlsym may ask for small zeroed
+// blocks; nothing else.
+void* first_malloc(std::size_t bytes) {
+  return resolve() ? next.malloc(bytes) : early_malloc(bytes);
+}
+void* first_calloc(std::size_t count, std::size_t bytes) {
+  return resolve() ? next.calloc(count, bytes) : early_malloc(count * bytes);
+}
+void* first_realloc(void* block, std::size_t bytes) {
+  return resolve() ? next.realloc(block, bytes) : nullptr;
+}
+void first_free(void* block) {
+  if (resolve()) next.free(block);
+}
+void* first_memalign(std::size_t alignment, std::size_t bytes) {
+  return resolve() ? next.memalign(alignment, bytes) : nullptr;
+}
+void* first_aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return resolve() ? next.aligned_alloc(alignment, bytes) : nullptr;
+}
+int first_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  return resolve() ? next.posix_memalign(block, alignment, bytes) : ENOMEM;
+}
+void* first_valloc(std::size_t bytes) { return resolve() ? next.valloc(bytes) : nullptr; }
+void* first_pvalloc(std::size_t bytes) { return resolve() ? next.pvalloc(bytes) : nullptr; }
+std::size_t first_malloc_usable_size(void* block) {
+  return resolve() ? next.malloc_usable_size(block) : 0;
+}
+int first_malloc_trim(std::size_t pad) { return resolve() ? next.malloc_trim(pad) : 0; }
+int first_fork() { return resolve() ? next.fork() : -1; }
+
+}  // namespace
+
+constinit Next next = {
+    first_malloc,         first_calloc,
+    first_realloc,        first_free,
+    first_memalign,       first_aligned_alloc,
+    first_posix_memalign, first_valloc,
+    first_pvalloc,        first_malloc_usable_size,
+    first_malloc_trim,    first_fork,
+};
+
+bool is_early(const void* block) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(block) - early_buffer) <
+         sizeof early_buffer;
+}
+
+std::size_t early_bytes(const void* block) {
+  return *reinterpret_cast<const std::size_t*>(static_cast<const std::byte*>(block) -
+                                               early_alignment);
+}
+
+}  // namespace tutti::preload

@@ -76,16 +76,22 @@ bool first_rank() {
   return true;
 }
 
+// Only the first rank fails where all do: some launchers kill the others at the first exit code,
+// and the sentence with them.
+int fail(bool speaks, const std::string& why, int code) {
+  if (!speaks) return 0;
+  Json("error").add("message", why).print();
+  return code;
+}
+
 int main(int count, char** words) {
   Arguments arguments;
   Mpi mpi{};
   std::string why;
-  if (!parse(count, words, arguments, why) || !load_mpi(mpi, why)) {
-    if (first_rank()) Json("error").add("message", why).print();
-    return 2;
-  }
-  const int code = run(mpi, arguments, why);
-  if (code != 0 && mpi.rank == 0) Json("error").add("message", why).print();
+  if (!parse(count, words, arguments, why) || !load_mpi(mpi, why))
+    return fail(first_rank(), why, 2);
+  int code = run(mpi, arguments, why);
+  if (code != 0) code = fail(mpi.rank == 0, why, code);
   mpi.finalize();
   return code;
 }

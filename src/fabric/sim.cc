@@ -104,14 +104,14 @@ std::byte* SimHost::map(int, const Card& card) const {
 }
 
 void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  if (card.way != Way::copied) std::abort();  // an algorithm that copies what it must not
+  simulator_->trespasses_ += card.way != Way::copied;
   simulator_->interrupt();
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
 void SimHost::write(int, const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) {
-  if (card.way != Way::copied) std::abort();
+  simulator_->trespasses_ += card.way != Way::copied;
   simulator_->interrupt();
   std::memcpy(reinterpret_cast<std::byte*>(card.address) + offset, from, bytes);
 }

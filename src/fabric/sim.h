@@ -85,6 +85,8 @@ class Simulator {
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
+  // Kernel copies so far from or to buffers whose card does not say that they can be copied.
+  [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
 
@@ -113,6 +115,7 @@ class Simulator {
   unsigned calm_;
   int depth_ = 0;  // of interrupts within interrupts
   int mismatches_ = 0;
+  int trespasses_ = 0;
   std::uint64_t schedule_ = 0;
   std::byte* memory_;  // of the desks
   std::size_t memory_bytes_;

@@ -4,6 +4,7 @@
 // reads them gets a wrong result, and one that still writes them spoils the scribble.
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 
@@ -25,6 +26,7 @@ class Scene {
     }
     memory_.assign(bytes, untouched);
     for (const Op& op : script_.ops) expected_.push_back(expected(op));
+    entered_ = std::vector<std::atomic<int>>(script_.ops.size());
   }
 
   [[nodiscard]] const Script& script() const { return script_; }
@@ -111,6 +113,7 @@ class Scene {
   coll::Work enter(std::size_t index, int rank) {
     const Op& op = script_.ops[index];
     const Kind& kind = kinds[op.kind];
+    entered_[index].fetch_add(1, std::memory_order_relaxed);
     const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
     coll::Work work{.send = send.data(),
                     .recv = recv.data(),
@@ -135,6 +138,9 @@ class Scene {
   void leave(std::size_t index, int rank, const coll::Work& work) {
     const Op& op = script_.ops[index];
     const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
+    if (op.algorithm.collective == Collective::barrier &&
+        entered_[index].load(std::memory_order_relaxed) != script_.ranks)
+      fail(index, rank, "left the barrier before all had entered it");
     if (has_result(op, rank)) {
       if (std::memcmp(recv.data(), expected_[index].data(), recv.size()) != 0)
         fail(index, rank, "a wrong result");
@@ -175,6 +181,7 @@ class Scene {
   std::vector<Side> sides_;
   std::vector<std::byte> memory_;
   std::vector<std::vector<std::byte>> expected_;
+  std::vector<std::atomic<int>> entered_;  // how many ranks have, by call
   std::mutex mutex_;
   std::string failure_;
 };

@@ -32,6 +32,7 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
     return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";
   if (simulator.mismatches() != 0) return "ranks of the same call saw a mismatch";
+  if (simulator.trespasses() != 0) return "a buffer was copied that cannot be reached that way";
   return scene.verdict();
 }
 

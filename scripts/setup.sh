@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything that `make build`, `make test` and `make demo` need: Debian packages (installed when
+# root, else named), .venv for Python, and .mpi/NAME for each MPI from PyPI. Does nothing, quickly,
+# where nothing is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+rows() { grep -v '^#' "$1" || true; }  # a list file without its comments
+
+debian_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "this is no Debian: please have the equivalents of scripts/debian-packages.txt installed"
+    return
+  fi
+  local installed missing
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii //p' | sort -u)
+  missing=$(comm -13 <(printf '%s\n' "$installed") <(rows scripts/debian-packages.txt | sort -u) |
+    tr '\n' ' ')
+  [[ -z ${missing// /} ]] && return
+  local install="apt-get install -y --no-install-recommends $missing"
+  if [[ $(id -u) != 0 ]]; then
+    fail "Debian packages are missing; please run: sudo $install"
+  fi
+  say "installing Debian packages: $missing"
+  export DEBIAN_FRONTEND=noninteractive
+  # The index of a fresh image is empty, and that of an old one names versions that are gone.
+  apt-get update -q >/dev/null || fail "apt-get update failed; are the package servers reachable?"
+  # shellcheck disable=SC2086
+  $install -q >/dev/null || fail "failed: $install"
+}
+
+# The first Python that is new enough and can make environments.
+find_python() {
+  local candidate
+  for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
+        2>/dev/null; then
+      "$candidate" -c 'import sys; print(sys.executable)'
+      return
+    fi
+  done
+  fail "no Python of version 3.10 or later with venv and ensurepip was found (Debian: python3-venv)"
+}
+
+# environment DIRECTORY REQUIREMENT...: makes it anew unless its stamp says it is just this one. The
+# stamp names the place too, because an environment does not survive being moved.
+environment() {
+  local directory=$1 stamp
+  shift
+  stamp=$(printf '%s\n' "$python" "$PWD" "$@" | sha256sum | cut -d' ' -f1)
+  if [[ -x $directory/bin/python && $(cat "$directory/.stamp" 2>/dev/null) == "$stamp" ]]; then
+    return
+  fi
+  say "making $directory"
+  rm -rf "$directory"
+  mkdir -p "$(dirname "$directory")"
+  "$python" -m venv "$directory"
+  "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
+    fail "pip could not install: $*"
+  printf '%s' "$stamp" >"$directory/.stamp"
+}
+
+debian_packages
+python=$(find_python)
+mapfile -t requirements < <(rows scripts/requirements.txt)
+environment .venv "${requirements[@]}"
+while read -r name packages; do
+  # shellcheck disable=SC2086
+  environment ".mpi/$name" $packages
+done < <(rows scripts/mpis.txt)
+say "everything is there"

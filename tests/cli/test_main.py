@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command as a whole: version, help, and what a mistyped word gets."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_version(tutti):
+    result = tutti("--version")
+    assert (result.code, result.out) == (0, "tutti 0.1.0\n")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_help_lists_the_commands(tutti, words):
+    result = tutti(*words)
+    assert result.code == 0
+    for command in ("run", "env", "doctor", "bench", "config"):
+        assert f" {command} " in result.out
+
+
+@pytest.mark.parametrize("command", ["run", "env", "doctor", "bench", "config"])
+def test_every_command_has_help(tutti, command):
+    result = tutti(command, "--help")
+    assert result.code == 0
+    assert f"Usage: tutti {command}" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["benhc"], "there is no command 'benhc' (did you mean 'bench'?) (`tutti --help` lists them)"),
+        (["--verison"], "`tutti` has no option --verison (did you mean '--version'?)"),
+        (["doctor", "--foo"], "`tutti doctor` has no option --foo"),
+        (["env", "--shel", "sh"], "`tutti env` has no option --shel (did you mean '--shell'?)"),
+    ],
+)
+def test_a_mistyped_word(tutti, words, sentence):
+    result = tutti(*words)
+    assert (result.code, result.out, result.err) == (2, "", f"tutti: {sentence}\n")
+
+
+def test_a_missing_library(tutti, tmp_path, stand_in):
+    mpi = stand_in("mpich")
+    result = tutti("run", "--mpi", mpi.launcher, "true", TUTTI_HOME=str(tmp_path))
+    assert result.code == 5
+    assert result.err == f"tutti: {tmp_path}/lib/libtutti.so is missing: check TUTTI_HOME\n"
+
+
+def test_a_bug_of_ours_is_one_sentence(tutti, tmp_path):
+    (tmp_path / "bin").mkdir()
+    probe = tmp_path / "bin" / "tutti-probe"
+    probe.write_text("#!/bin/sh\necho '[1]'\n")  # not what the command may expect
+    probe.chmod(0o755)
+    result = tutti("config", TUTTI_HOME=str(tmp_path))
+    assert result.code == 70
+    assert result.err.startswith("tutti: this is a bug of Tutti, please report it: TypeError: ")

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti run` with a stand-in launcher: the command line it builds and what it says."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+REPORT = {
+    "version": 1,
+    "mpi": "Open MPI v5.0.11",
+    "family": "openmpi",
+    "ranks": 2,
+    "nodes": 1,
+    "calls": [
+        {
+            "collective": "Allreduce",
+            "seen": 10,
+            "taken": 8,
+            "left": 2,
+            "bytes": 8388608,
+            "reasons": {"user-defined operation": 2},
+        },
+        {"collective": "Bcast", "seen": 0, "taken": 0, "left": 0, "bytes": 0, "reasons": {}},
+        {"collective": "Barrier", "seen": 3, "taken": 3, "left": 0, "bytes": 0, "reasons": {}},
+    ],
+    "ways": {"commons": 8388608, "cma": 0, "bounce": 0, "line": 1536},
+    "notes": ["rank 1: ptrace is denied"],
+}
+SUMMARY = """
+tutti: Open MPI 5.0.11, 2 ranks on 1 node
+collective  seen  by Tutti  by the MPI  bytes
+Allreduce     10         8           2  8 MiB
+Barrier        3         3           0    0 B
+left to the MPI: Allreduce 2x, user-defined operation
+moved: 8 MiB by mapped memory, 1.5 KiB by flag lines
+note: rank 1: ptrace is denied
+next: `tutti bench allreduce -n 2`
+"""
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_open_mpi_gets_x(tutti, stand_in, library):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    words = ["run", "--quiet", "--mpi", mpi.launcher, "-n", "1", "true", "--its", "-n", "5"]
+    result = tutti(*words, TUTTI_SPIN="7", LD_PRELOAD="libm.so.6")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    started = mpi.started()
+    report = started["words"].pop(7)
+    assert report.startswith("TUTTI_REPORT=") and report.endswith("/report.json")
+    assert started["words"] == [
+        "-x", f"LD_PRELOAD={library}:libm.so.6", "-x", f"LD_LIBRARY_PATH={mpi.prefix}/lib",
+        "-x", "TUTTI_SPIN=7", "-x", "-n", "1", "true", "--its", "-n", "5",
+    ]  # fmt: skip
+    assert started["env"]["LD_PRELOAD"] == "libm.so.6"  # the launcher runs without Tutti
+
+
+def test_mpich_gets_genv(tutti, stand_in, library):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    result = tutti("run", "-q", "--mpi", str(mpi.prefix), "-np", "3", "true", TUTTI_LOG="info")
+    assert (result.code, result.err) == (0, "")
+    started = mpi.started()
+    report = started["words"].pop(11)
+    assert report.endswith("/report.json")
+    assert started["words"] == [
+        "-genv", "LD_PRELOAD", library, "-genv", "LD_LIBRARY_PATH", f"{mpi.prefix}/lib",
+        "-genv", "TUTTI_LOG", "info", "-genv", "TUTTI_REPORT",
+        "-genv", "PATH", os.environ["PATH"], "-n", "3", "true",
+    ]  # fmt: skip
+    assert "LD_PRELOAD" not in started["env"]
+
+
+def test_intel_mpi_finds_its_own_launcher(tutti, stand_in):
+    mpi = stand_in("intel")
+    mpi.plays(report=REPORT)
+    assert tutti("run", "-q", "--mpi", str(mpi.prefix / "bin"), "true").code == 0
+    started = mpi.started()
+    assert started["env"]["PATH"] == f"{mpi.prefix}/bin:{os.environ['PATH']}"
+    assert started["env"]["I_MPI_ROOT"] == str(mpi.prefix)
+    at = started["words"].index("I_MPI_ROOT")
+    assert started["words"][at - 1 : at + 2] == ["-genv", "I_MPI_ROOT", str(mpi.prefix)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "added"),
+    [("openmpi4", ["--oversubscribe"]), ("openmpi5", ["--map-by", ":OVERSUBSCRIBE"])],
+)
+def test_more_ranks_than_cores(tutti, stand_in, kind, added):
+    mpi = stand_in(kind)
+    mpi.plays(report=REPORT)
+    result = tutti("run", "--mpi", mpi.launcher, "-n", "4000", "true")
+    assert mpi.started()["words"][: len(added)] == added
+    assert "tutti: 4000 ranks share " in result.err
+    assert result.err.split("\n")[0].endswith(f"gets {' '.join(added)}")
+    tutti("run", "--mpi", mpi.launcher, "-n", "4000", "--host", "a:4000", "--", "true")
+    assert not set(added) & set(mpi.started()["words"])
+
+
+def test_words_before_the_dashes_go_to_the_launcher(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    words = ["-bind-to", "core", "--mpi", mpi.launcher, "-n", "2", "-l", "--", "true", "--", "-n"]
+    assert tutti("run", "-q", *words).code == 0
+    assert mpi.started()["words"][-8:] == ["-bind-to", "core", "-l", "-n", "2", "true", "--", "-n"]
+
+
+def test_the_mpi_is_the_first_in_path(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    path = f"{mpi.prefix}/bin:{os.environ['PATH']}"
+    assert tutti("run", "-q", "true", PATH=path).code == 0
+    assert mpi.started()["words"][-1] == "true"
+
+
+def test_the_summary(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT, stdout="the program's own\n")
+    result = tutti("run", "--mpi", mpi.launcher, "-n", "1", "true")
+    assert result.out == "the program's own\n"
+    assert lines(result.err) == lines(SUMMARY)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"calls": []}, "no collective that Tutti knows was called"),
+        ({"ways": {"cma": 10}}, "next: `tutti doctor`"),
+    ],
+)
+def test_the_summary_of_other_reports(tutti, stand_in, changes, said):
+    mpi = stand_in("mpich")
+    mpi.plays(report={**REPORT, **changes})
+    assert said in lines(tutti("run", "--mpi", mpi.launcher, "true").err)
+
+
+def test_a_report_of_another_version(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report={**REPORT, "version": 2})
+    result = tutti("run", "--mpi", mpi.launcher, "true")
+    assert result.code == 5
+    assert "reports of version 2, this command reads version 1" in result.err
+
+
+@pytest.mark.parametrize("code", [0, 1, 42])
+def test_the_exit_code_is_the_launchers(tutti, stand_in, code):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT, code=code)
+    assert tutti("run", "-q", "--mpi", mpi.launcher, "true").code == code
+
+
+def test_the_user_may_keep_the_report(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    kept = tmp_path / "kept" / "report.json"
+    kept.parent.mkdir()
+    assert tutti("run", "-q", "--mpi", mpi.launcher, "true", TUTTI_REPORT=str(kept)).code == 0
+    assert kept.exists()

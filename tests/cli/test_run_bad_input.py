@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `tutti run` says, in one sentence, when it cannot start or nothing came of it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ([], 2, "there is no program to run: `tutti run -n 2 ./app`"),
+        (["-n", "2"], 2, "there is no program to run: `tutti run -n 2 ./app`"),
+        (["-n", "0", "true"], 2, "-n must be a number of ranks, at least 1, not '0'"),
+        (["-n", "two", "true"], 2, "-n must be a number of ranks, at least 1, not 'two'"),
+        (
+            ["--quit", "true"],
+            2,
+            "`tutti run` has no option --quit (did you mean '--quiet'?); to hand it to the "
+            "launcher, put `--` before the program",
+        ),
+        (["./nope"], 127, "there is no program ./nope"),
+        (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),
+        (["/tmp"], 126, "/tmp is a directory, not a program"),
+        (
+            ["/etc/passwd"],
+            126,
+            "/etc/passwd is not executable (chmod +x, or name its interpreter)",
+        ),
+    ],
+)
+def test_before_the_start(tutti, stand_in, words, code, sentence):
+    mpi = stand_in("mpich")
+    result = tutti("run", *words, PATH=f"{mpi.prefix}/bin:{os.environ['PATH']}")
+    assert (result.code, result.out, result.err) == (code, "", f"tutti: {sentence}\n")
+
+
+def test_no_mpi(tutti, tmp_path):
+    result = tutti("run", "true", PATH=str(tmp_path))
+    assert result.code == 4
+    assert result.err.startswith("tutti: there is no mpirun or mpiexec in PATH: install one (")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("/nope", "/nope is neither an MPI launcher nor a directory with one"),
+        ("/etc", "there is no mpirun or mpiexec in /etc or /etc/bin"),
+        ("/etc/passwd", "/etc/passwd is not executable, so it is no MPI launcher"),
+        (
+            "/bin/ls",
+            "/bin/ls is no launcher of Open MPI, MPICH or Intel MPI "
+            "(its --version says 'ls (GNU coreutils) 9.1')",
+        ),
+    ],
+)
+def test_not_an_mpi(tutti, where, sentence):
+    result = tutti("run", "--mpi", where, "true")
+    assert (result.code, result.err) == (4, f"tutti: {sentence}\n")
+
+
+def test_a_batch_systems_launcher(tutti, stand_in):
+    mpi = stand_in("mpich")
+    (mpi.prefix / "banner").write_text("slurm 23.11.4")
+    result = tutti("run", "--mpi", mpi.launcher, "true")
+    assert result.code == 4
+    assert 'use `eval "$(tutti env)"` and start the job yourself' in result.err
+
+
+def test_not_an_mpi_program(tutti, stand_in):
+    mpi = stand_in("mpich")
+    result = tutti("run", "--mpi", mpi.launcher, "true")
+    assert result.code == 3
+    assert result.err == (
+        "tutti: true ended without calling MPI_Init and MPI_Finalize under Tutti: is it an MPI "
+        "program, built for this MPI and not linked statically with it?\n"
+    )
+
+
+def test_a_failed_program_keeps_its_code(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(code=9, stderr="its own words\n")
+    result = tutti("run", "--mpi", mpi.launcher, "true")
+    assert (result.code, result.err) == (9, "its own words\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Open MPI's rule is for root only")
+def test_root_under_open_mpi(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    result = tutti("run", "--mpi", mpi.launcher, "true", OMPI_ALLOW_RUN_AS_ROOT="0")
+    assert result.code == 2
+    assert result.err.startswith("tutti: Open MPI refuses to run as root unless you say so: ")
+    words = ["run", "--allow-run-as-root", "--mpi", mpi.launcher, "true"]
+    tutti(*words, OMPI_ALLOW_RUN_AS_ROOT="0")
+    assert mpi.started()["words"][0] == "--allow-run-as-root"

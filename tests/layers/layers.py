@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What src/README.md promises about the layers, as functions that list what breaks it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+# Not a layer of the library: a program that may use base/ and itself.
+PROGRAMS = {"probe": {"base", "probe"}}
+SUFFIXES = {".h", ".cc", ".def"}
+MOST_LINES = 600
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
+MPI_NAME = re.compile(r"\bP?MPI_\w+")
+
+
+def order(readme: str) -> list[str]:
+    """The layers, lowest first, from the table of src/README.md."""
+    return re.findall(r"^\| `(\w+)/` \|", readme, re.MULTILINE)
+
+
+def sources(src: Path) -> Iterator[Path]:
+    return (p for p in sorted(src.rglob("*")) if p.suffix in SUFFIXES)
+
+
+def unknown_folders(src: Path, layers: list[str]) -> list[str]:
+    folders = {p.relative_to(src).parts[0] for p in sources(src)}
+    return sorted(folders - set(layers) - set(PROGRAMS))
+
+
+def upward_includes(src: Path, layers: list[str]) -> list[str]:
+    """``file: includes x/y.h`` for each include of a layer above, or of no layer at all."""
+    problems = []
+    for path in sources(src):
+        layer = path.relative_to(src).parts[0]
+        allowed = PROGRAMS.get(layer) or set(layers[: layers.index(layer) + 1])
+        for included in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
+            if "/" not in included or included.split("/")[0] not in allowed:
+                problems.append(f"{path.relative_to(src)}: includes {included}")
+    return problems
+
+
+def mpi_names(src: Path) -> list[str]:
+    """Uses of mpi.h or of an MPI name in the code of any layer but mpi/."""
+    problems = []
+    for path in sources(src):
+        if path.relative_to(src).parts[0] == "mpi":
+            continue
+        code = COMMENT.sub("", path.read_text())
+        if re.search(r'#\s*include\s+[<"](.*/)?mpi\.h[>"]', code):
+            problems.append(f"{path.relative_to(src)}: includes mpi.h")
+        problems += [f"{path.relative_to(src)}: {n}" for n in MPI_NAME.findall(TEXT.sub("", code))]
+    return problems
+
+
+def unlicensed(root: Path, files: list[str]) -> list[str]:
+    """C++ files whose first line is not the licence's SPDX line."""
+    wanted = "// SPDX-License-Identifier: BSD-3-Clause"
+    chosen = [name for name in files if name.endswith((".cc", ".h", ".def"))]
+    return [n for n in chosen if not (root / n).read_text().startswith(wanted)]
+
+
+def too_long(root: Path, files: list[str]) -> list[str]:
+    chosen = [name for name in files if name.endswith((".cc", ".h", ".py", ".sh"))]
+    return [n for n in chosen if (root / n).read_text().count("\n") > MOST_LINES]

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The order of the layers holds, and each check can fail."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import layers
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SRC = ROOT / "src"
+ORDER = layers.order((SRC / "README.md").read_text())
+LISTED = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+
+
+@pytest.fixture(scope="module")
+def files() -> list[str]:
+    listed = subprocess.run(LISTED, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def test_the_readme_names_the_layers():
+    assert ORDER[0] == "base"
+    assert ORDER[-1] == "preload"
+
+
+def test_every_folder_is_in_the_readme():
+    assert layers.unknown_folders(SRC, ORDER) == []
+
+
+def test_no_file_includes_upward():
+    assert layers.upward_includes(SRC, ORDER) == []
+
+
+def test_mpi_stays_in_its_layer():
+    assert layers.mpi_names(SRC) == []
+
+
+def test_licence_lines(files: list[str]):
+    assert layers.unlicensed(ROOT, files) == []
+
+
+def test_no_file_is_too_long(files: list[str]):
+    assert layers.too_long(ROOT, files) == []
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for layer in ("base", "os", "mpi"):
+        (tmp_path / layer).mkdir()
+    (tmp_path / "os" / "os.h").write_text('#include "base/base.h"\n#include <mutex>\n')
+    (tmp_path / "mpi" / "mpi.cc").write_text('#include <mpi.h>\nint f() { return MPI_SUCCESS; }\n')
+    return tmp_path
+
+
+def test_a_good_tree_passes(tree: Path):
+    assert layers.upward_includes(tree, ["base", "os", "mpi"]) == []
+    assert layers.mpi_names(tree) == []
+    assert layers.unknown_folders(tree, ["base", "os", "mpi"]) == []
+
+
+def test_an_upward_include_is_found(tree: Path):
+    (tree / "base" / "base.h").write_text('  #  include "os/os.h"\n')
+    found = layers.upward_includes(tree, ["base", "os", "mpi"])
+    assert found == ["base/base.h: includes os/os.h"]
+
+
+def test_an_include_of_no_layer_is_found(tree: Path):
+    (tree / "os" / "os.cc").write_text('#include "os.h"\n#include "../base/base.h"\n')
+    found = layers.upward_includes(tree, ["base", "os", "mpi"])
+    assert found == ["os/os.cc: includes os.h", "os/os.cc: includes ../base/base.h"]
+
+
+def test_an_unknown_folder_is_found(tree: Path):
+    assert layers.unknown_folders(tree, ["base", "mpi"]) == ["os"]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("#include <mpi.h>\n", ["os/x.cc: includes mpi.h"]),
+        ("int a = MPI_SUM + PMPI_Bcast;\n", ["os/x.cc: MPI_SUM", "os/x.cc: PMPI_Bcast"]),
+        ('// MPI_SUM\n/* MPI_SUM\n */ const char* s = "MPI_Bcast";\n', []),
+    ],
+)
+def test_an_mpi_name_is_found(tree: Path, code: str, found: list[str]):
+    (tree / "os" / "x.cc").write_text(code)
+    assert layers.mpi_names(tree) == found
+
+
+def test_a_missing_licence_and_a_long_file_are_found(tree: Path):
+    (tree / "long.py").write_text("\n" * (layers.MOST_LINES + 1))
+    assert layers.unlicensed(tree, ["os/os.h", "long.py"]) == ["os/os.h"]
+    assert layers.too_long(tree, ["os/os.h", "long.py"]) == ["long.py"]

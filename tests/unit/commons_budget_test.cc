@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is freed stays resident up to the budget (64 MiB), and goes back to the kernel beyond it.
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "commons_testing.h"
+
+namespace tutti::commons {
+namespace {
+
+using namespace testing;
+
+constexpr std::size_t budget = 64 * mib;
+
+// Shared memory that this process has touched and that is still there, by the kernel's account.
+std::size_t rss_shmem_bytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  char line[256];
+  std::size_t kilobytes = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    if (std::sscanf(line, "RssShmem: %zu kB", &kilobytes) == 1) break;
+  std::fclose(file);
+  return kilobytes * kib;
+}
+
+std::vector<unsigned char*> fill(std::size_t count, std::size_t bytes) {
+  std::vector<unsigned char*> blocks;
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks.push_back(take(bytes));
+    std::memset(blocks.back(), 1, bytes);
+  }
+  return blocks;
+}
+
+TEST(Budget, FreedMemoryBeyondItGoesBackToTheKernel) {
+  const std::vector<unsigned char*> blocks = fill(200, 1 * mib);
+  EXPECT_GE(resident_bytes(), 200 * mib);
+  const std::size_t before = rss_shmem_bytes();
+  EXPECT_GE(before, 200 * mib);
+  for (unsigned char* block : blocks) {
+    release(block);
+    EXPECT_LE(stats().resident_free, budget);
+  }
+  EXPECT_TRUE(is_valid());
+  EXPECT_LE(resident_bytes(), budget);
+  EXPECT_GE(resident_bytes(), budget / 2) << "some must stay for reuse";
+  EXPECT_LE(rss_shmem_bytes(), before - (200 * mib - budget));
+  trim();
+  EXPECT_EQ(stats().resident_free, 0u);
+  EXPECT_EQ(resident_bytes(), 0u);
+}
+
+TEST(Budget, OneBlockLargerThanItLosesOnlyTheExcess) {
+  const std::size_t bytes = 100 * mib;
+  unsigned char* block = take(bytes);
+  std::memset(block, 1, bytes);
+  release(block);
+  EXPECT_LE(resident_bytes(), budget);
+  EXPECT_GE(resident_bytes(), budget / 2);
+  EXPECT_EQ(take(bytes), block) << "what stayed is used again";
+  release(block);
+}
+
+TEST(Budget, SteadyWorkTouchesNoNewPages) {
+  trim();
+  for (int round = 0; round < 50; ++round) {
+    const std::vector<unsigned char*> blocks = fill(30, 512 * kib + 4 * kib * (round % 3));
+    for (unsigned char* block : blocks) release(block);
+  }
+  EXPECT_LE(resident_bytes(), 32 * mib);
+}
+
+TEST(Budget, MemoryThatTheProgramHasLockedStaysUsable) {
+  unsigned char* block = take(4 * mib);
+  if (::mlock(block, 4 * mib) != 0) GTEST_SKIP() << "mlock is not allowed here";
+  std::memset(block, 1, 4 * mib);
+  release(block);
+  trim();  // refused by the kernel
+  EXPECT_TRUE(is_valid());
+  unsigned char* again = take(4 * mib, true);
+  EXPECT_TRUE(all_zero(again, 4 * mib));
+  ::munlock(again, 4 * mib);
+  release(again);
+}
+
+}  // namespace
+}  // namespace tutti::commons

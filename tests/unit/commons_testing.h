@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "commons/commons.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TUTTI_SANITIZED 1
+#else
+#define TUTTI_SANITIZED 0
+#endif
+
+namespace tutti::commons::testing {
+
+inline constexpr std::size_t kib = 1024;
+inline constexpr std::size_t mib = 1024 * kib;
+
+// Runs `body`, which returns whether all was well, in a child that no memory of this process can
+// disturb, and returns what became of the child: 0 is good, 128 + n is signal n.
+template <class Body>
+int in_child(Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+inline unsigned char* take(std::size_t bytes, bool zero = false) {
+  return static_cast<unsigned char*>(allocate(bytes, 1, zero));
+}
+
+// A word to each page, which depends on the place and on `tag`: enough to see pages that were mixed
+// up, lost or shared.
+inline void write_pattern(unsigned char* block, std::size_t bytes, std::uint64_t tag) {
+  for (std::size_t at = 0; at + 8 <= bytes; at += 2048) {
+    const std::uint64_t word = tag * 0x9e3779b97f4a7c15u + at;
+    std::memcpy(block + at, &word, 8);
+  }
+}
+inline bool has_pattern(const unsigned char* block, std::size_t bytes, std::uint64_t tag) {
+  for (std::size_t at = 0; at + 8 <= bytes; at += 2048) {
+    std::uint64_t word;
+    std::memcpy(&word, block + at, 8);
+    if (word != tag * 0x9e3779b97f4a7c15u + at) return false;
+  }
+  return true;
+}
+inline bool all_zero(const unsigned char* block, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (block[i] != 0) return false;
+  return true;
+}
+
+// What the file of the commons really occupies.
+inline std::size_t resident_bytes() {
+  struct stat status {};
+  if (::fstat(share().fd, &status) != 0) return ~std::size_t{0};
+  return static_cast<std::size_t>(status.st_blocks) * 512;
+}
+
+}  // namespace tutti::commons::testing

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulator itself: that what it says can be believed.
+#include "fabric/sim.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "coll/coll.h"
+
+namespace tutti::fabric {
+namespace {
+
+// Rounds in which everyone posts and looks at everyone; notes who gets through when.
+Task chatter(SimFabric& f, int rounds, std::vector<int>& order) {
+  f.begin(1);
+  for (int round = 0; round < rounds; ++round) {
+    const Step step = f.next_step();
+    co_await f.room(step);
+    f.post(step, {});
+    for (int q = 0; q < f.size(); ++q)
+      if (q != f.rank()) co_await f.posted(q, step);
+    f.finish(step);
+    order.push_back(f.rank());
+  }
+}
+
+struct Outcome {
+  std::vector<int> order;
+  std::uint64_t schedule;
+  friend bool operator<(const Outcome& a, const Outcome& b) { return a.order < b.order; }
+};
+
+Outcome play(std::uint64_t seed, int ranks = 4) {
+  Outcome outcome{};
+  Simulator simulator(ranks, seed, {});
+  EXPECT_TRUE(simulator.run([&](SimFabric& f) { return chatter(f, 20, outcome.order); }));
+  outcome.schedule = simulator.schedule();
+  return outcome;
+}
+
+TEST(Simulator, OneSeedIsOneSchedule) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const Outcome first = play(seed), second = play(seed);
+    EXPECT_EQ(first.order, second.order);
+    EXPECT_EQ(first.schedule, second.schedule);
+  }
+}
+
+TEST(Simulator, SeedsDiffer) {
+  std::set<std::vector<int>> orders;
+  std::set<std::uint64_t> schedules;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Outcome outcome = play(seed);
+    orders.insert(outcome.order);
+    schedules.insert(outcome.schedule);
+  }
+  EXPECT_GE(orders.size(), 95u);
+  EXPECT_EQ(schedules.size(), 100u);
+}
+
+TEST(Simulator, ReportsDeadlock) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Simulator simulator(3, seed, {});
+    int stuck = 0;
+    // Rank 2 never posts, so that the other two wait for ever.
+    EXPECT_FALSE(simulator.run(
+        [](SimFabric& f) -> Task {
+          const Step step = f.next_step();
+          if (f.rank() == 2) co_return;
+          f.post(step, {});
+          co_await f.posted((f.rank() + 1) % 3, step);
+          co_await f.posted(2, step);
+        },
+        &stuck));
+    EXPECT_EQ(stuck, 2);
+  }
+}
+
+TEST(Simulator, ReportsWaitsForRoomThatNobodyGives) {
+  Simulator simulator(2, 1, {});
+  int stuck = 0;
+  EXPECT_FALSE(simulator.run(
+      [](SimFabric& f) -> Task {
+        for (std::size_t i = 0; i <= segment::ring; ++i) {
+          const Step step = f.next_step();
+          co_await f.room(step);
+          f.post(step, {});
+        }
+      },
+      &stuck));
+  EXPECT_EQ(stuck, 2);
+}
+
+TEST(Simulator, CountsMismatchedCalls) {
+  Simulator simulator(3, 7, {});
+  EXPECT_TRUE(simulator.run([](SimFabric& f) -> Task {
+    f.begin(f.rank() == 1 ? 11 : 10);
+    const Step step = f.next_step();
+    f.post(step, {});
+    for (int q = 0; q < 3; ++q)
+      if (q != f.rank()) co_await f.posted(q, step);
+  }));
+  EXPECT_EQ(simulator.mismatches(), 4);  // 1 with 0 and 2, and each of them with 1
+}
+
+TEST(Simulator, CountsForbiddenCopies) {
+  Simulator simulator(2, 7, {.mapped = false, .copied = false, .staged = true});
+  std::uint64_t words[2] = {1, 2};
+  EXPECT_TRUE(simulator.run([&](SimFabric& f) -> Task {
+    const Card card = f.offer(&words[1], sizeof words[1]);
+    EXPECT_EQ(f.map(1 - f.rank(), card), nullptr);
+    if (f.rank() == 0) f.read(1, card, 0, &words[0], sizeof words[0]);
+    co_return;
+  }));
+  EXPECT_EQ(simulator.trespasses(), 1);
+}
+
+TEST(Simulator, DrawsEveryWayItMay) {
+  Simulator simulator(2, 3, {.mapped = true, .copied = false, .staged = true});
+  int seen[3] = {0, 0, 0};
+  for (int i = 0; i < 200; ++i)
+    ++seen[static_cast<int>(simulator.fabric(0).offer(&seen, sizeof seen).way)];
+  EXPECT_GT(seen[static_cast<int>(Way::mapped)], 50);
+  EXPECT_EQ(seen[static_cast<int>(Way::copied)], 0);
+  EXPECT_GT(seen[static_cast<int>(Way::staged)], 50);
+}
+
+// A rank may be overtaken between a store that others see and its next statement, and a nested
+// coroutine may wait on behalf of its caller.
+TEST(Simulator, InterruptsBetweenStores) {
+  int overtaken = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Simulator simulator(2, seed, {});
+    bool between = false;
+    ASSERT_TRUE(simulator.run([&](SimFabric& f) -> Task {
+      const Step step = f.next_step();
+      if (f.rank() == 0) {
+        between = true;
+        f.post(step, {});
+        between = false;
+      } else {
+        const auto inner = [](SimFabric& g, Step s) -> Task { co_await g.posted(0, s); };
+        co_await inner(f, step);
+        overtaken += between;
+      }
+    }));
+  }
+  EXPECT_GT(overtaken, 10);
+  EXPECT_LT(overtaken, 190);
+}
+
+// Some schedules let one rank run as far ahead as the protocol allows.
+TEST(Simulator, LetsRanksRunAhead) {
+  Step furthest = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Simulator simulator(3, seed, {});
+    Step last[3] = {0, 0, 0};
+    ASSERT_TRUE(simulator.run([&](SimFabric& f) -> Task {
+      for (int i = 0; i < 30; ++i) {
+        const Step step = f.next_step();
+        if (f.rank() == 0) {
+          co_await f.room(step);
+          f.post(step, {});
+        } else {
+          co_await f.posted(0, step);
+        }
+        last[f.rank()] = step;
+        furthest = std::max(furthest, last[0] - std::min({last[0], last[1], last[2]}));
+        f.finish(step);
+      }
+    }));
+  }
+  EXPECT_EQ(furthest, segment::ring);
+}
+
+}  // namespace
+}  // namespace tutti::fabric

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -99,7 +98,7 @@ bool open_pipe(int (&ends)[2]) {
   if (::pipe2(ends, O_CLOEXEC) == 0) return true;
   rlimit limit{};
   if (errno != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  const rlimit more{std::min(limit.rlim_cur + 2, limit.rlim_max), limit.rlim_max};
+  const rlimit more{limit.rlim_max, limit.rlim_max};
   if (::setrlimit(RLIMIT_NOFILE, &more) != 0) return false;
   const bool opened = ::pipe2(ends, O_CLOEXEC) == 0;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);

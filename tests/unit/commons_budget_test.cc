@@ -37,7 +37,7 @@ std::vector<unsigned char*> fill(std::size_t count, std::size_t bytes) {
   return blocks;
 }
 
-TEST(Budget, FreedMemoryBeyondItGoesBackToTheKernel) {
+TEST(CommonsBudget, FreedMemoryBeyondItGoesBackToTheKernel) {
   const std::vector<unsigned char*> blocks = fill(200, 1 * mib);
   EXPECT_GE(resident_bytes(), 200 * mib);
   const std::size_t before = rss_shmem_bytes();
@@ -55,7 +55,7 @@ TEST(Budget, FreedMemoryBeyondItGoesBackToTheKernel) {
   EXPECT_EQ(resident_bytes(), 0u);
 }
 
-TEST(Budget, OneBlockLargerThanItLosesOnlyTheExcess) {
+TEST(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {
   const std::size_t bytes = 100 * mib;
   unsigned char* block = take(bytes);
   std::memset(block, 1, bytes);
@@ -66,7 +66,7 @@ TEST(Budget, OneBlockLargerThanItLosesOnlyTheExcess) {
   release(block);
 }
 
-TEST(Budget, SteadyWorkTouchesNoNewPages) {
+TEST(CommonsBudget, SteadyWorkTouchesNoNewPages) {
   trim();
   for (int round = 0; round < 50; ++round) {
     const std::vector<unsigned char*> blocks = fill(30, 512 * kib + 4 * kib * (round % 3));
@@ -75,7 +75,7 @@ TEST(Budget, SteadyWorkTouchesNoNewPages) {
   EXPECT_LE(resident_bytes(), 32 * mib);
 }
 
-TEST(Budget, MemoryThatTheProgramHasLockedStaysUsable) {
+TEST(CommonsBudget, MemoryThatTheProgramHasLockedStaysUsable) {
   unsigned char* block = take(4 * mib);
   if (::mlock(block, 4 * mib) != 0) GTEST_SKIP() << "mlock is not allowed here";
   std::memset(block, 1, 4 * mib);

@@ -49,7 +49,7 @@ std::vector<unsigned char*> fill(std::size_t bytes) {
   return blocks;
 }
 
-TEST(Exhaustion, OfATinyRange) {
+TEST(CommonsExhaustion, OfATinyRange) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "8M", 1);
     std::vector<unsigned char*> blocks = fill(64 * kib);
@@ -71,7 +71,7 @@ TEST(Exhaustion, OfATinyRange) {
   });
 }
 
-TEST(Exhaustion, WithoutRoomForSlackABlockStillMoves) {
+TEST(CommonsExhaustion, WithoutRoomForSlackABlockStillMoves) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "8M", 1);
     unsigned char* a = take(1 * mib);
@@ -87,7 +87,7 @@ TEST(Exhaustion, WithoutRoomForSlackABlockStillMoves) {
   });
 }
 
-TEST(Exhaustion, ScatteredHolesAndDirtyPagesBecomeOneBlock) {
+TEST(CommonsExhaustion, ScatteredHolesAndDirtyPagesBecomeOneBlock) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "16M", 1);
     std::vector<unsigned char*> blocks = fill(32 * kib);
@@ -99,7 +99,7 @@ TEST(Exhaustion, ScatteredHolesAndDirtyPagesBecomeOneBlock) {
   });
 }
 
-TEST(Options, ThresholdAndBudget) {
+TEST(CommonsOptions, ThresholdAndBudget) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_THRESHOLD", "1M", 1);
     ::setenv("TUTTI_COMMONS_BUDGET", "0", 1);
@@ -111,7 +111,7 @@ TEST(Options, ThresholdAndBudget) {
   });
 }
 
-TEST(Options, Off) {
+TEST(CommonsOptions, Off) {
   TUTTI_IN_CHILD({ return ::setenv("TUTTI_OFF", "1", 1) == 0 && stays_away(); });
   TUTTI_IN_CHILD({ return ::setenv("TUTTI_MEMORY", "cma,bounce", 1) == 0 && stays_away(); });
   TUTTI_IN_CHILD({ return ::setenv("TUTTI_MEMORY", "", 1) == 0 && stays_away(); });
@@ -121,7 +121,7 @@ TEST(Options, Off) {
       { return ::setenv("LD_PRELOAD", "/usr/lib/vgpreload_core.so", 1) == 0 && stays_away(); });
 }
 
-TEST(Options, BeforeTheEnvironmentIsKnownNothingIsServedAndNothingDecided) {
+TEST(CommonsOptions, BeforeTheEnvironmentIsKnownNothingIsServedAndNothingDecided) {
   TUTTI_IN_CHILD({
     char** known = environ;
     environ = nullptr;
@@ -131,22 +131,22 @@ TEST(Options, BeforeTheEnvironmentIsKnownNothingIsServedAndNothingDecided) {
   });
 }
 
-TEST(Limits, NoDescriptorLeft) {
+TEST(CommonsLimits, NoDescriptorLeft) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_NOFILE, 3) && stays_away(); });
 }
 
-TEST(Limits, FewDescriptors) {
+TEST(CommonsLimits, FewDescriptors) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_NOFILE, 64) && works() && share().fd < 64; });
 }
 
 // ftruncate beyond it would be answered by SIGXFSZ.
-TEST(Limits, FileSize) {
+TEST(CommonsLimits, FileSize) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_FSIZE, 64 * mib) && works() && share().bytes <= 64 * mib; });
   TUTTI_IN_CHILD({ return limit(RLIMIT_FSIZE, 0) && stays_away(); });
 }
 
 #if !TUTTI_SANITIZED  // their shadow memory alone exceeds any limit
-TEST(Limits, AddressSpace) {
+TEST(CommonsLimits, AddressSpace) {
   TUTTI_IN_CHILD({
     if (!limit(RLIMIT_AS, 1024 * mib) || !works()) return false;
     if (share().bytes > 512 * mib) return false;
@@ -159,12 +159,12 @@ TEST(Limits, AddressSpace) {
 
 // Private memory is limited; the range itself is shared and does not count, its map and the copy of
 // a child do.
-TEST(Limits, PrivateMemory) {
+TEST(CommonsLimits, PrivateMemory) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_DATA, 256 * mib) && works(); });
 }
 
 // Without the descriptor, the copy is made beside the original, which takes address space.
-TEST(Limits, AChildWithoutRoomForItsCopyEnds) {
+TEST(CommonsLimits, AChildWithoutRoomForItsCopyEnds) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "1G", 1);
     std::memset(take(256 * mib), 1, 256 * mib);
@@ -174,7 +174,7 @@ TEST(Limits, AChildWithoutRoomForItsCopyEnds) {
   });
 }
 
-TEST(Limits, AChildWithoutADescriptorForItsParentToWaitOnEnds) {
+TEST(CommonsLimits, AChildWithoutADescriptorForItsParentToWaitOnEnds) {
   TUTTI_IN_CHILD({
     std::memset(take(1 * mib), 1, 1 * mib);
     const rlimit none{3, 3};

@@ -127,9 +127,9 @@ class Model {
   std::uint64_t origin_;
 };
 
-class Seeded : public testing::TestWithParam<int> {};
+class CommonsExtentsSeeded : public testing::TestWithParam<int> {};
 
-TEST_P(Seeded, AnyOrderOfOperationsKeepsPagesApartAndZerosKnown) {
+TEST_P(CommonsExtentsSeeded, AnyOrderOfOperationsKeepsPagesApartAndZerosKnown) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
   const auto upto = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n) + 1; };
   Model model(1u << (8 + GetParam() % 6), static_cast<std::uint64_t>(GetParam() % 3) * 77);
@@ -167,9 +167,9 @@ TEST_P(Seeded, AnyOrderOfOperationsKeepsPagesApartAndZerosKnown) {
     if (HasFatalFailure()) FAIL() << "at step " << step;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Seeded, testing::Range(0, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, CommonsExtentsSeeded, testing::Range(0, 60));
 
-TEST(Extents, EverythingGivenAndPunchedIsOneExtentAgain) {
+TEST(CommonsExtents, EverythingGivenAndPunchedIsOneExtentAgain) {
   Model model(1024);
   for (int i = 0; i < 30; ++i) model.take({.pages = 7u + static_cast<unsigned>(i)});
   while (model.blocks() > 0) model.give(model.blocks() / 2);
@@ -183,7 +183,7 @@ TEST(Extents, EverythingGivenAndPunchedIsOneExtentAgain) {
   EXPECT_EQ(all.dirty, 0u);
 }
 
-TEST(Extents, MoreThanThereIsIsRefused) {
+TEST(CommonsExtents, MoreThanThereIsIsRefused) {
   Model model(64);
   Extents::Taken taken;
   EXPECT_FALSE(model.extents().take({.pages = 64}, &taken));
@@ -194,7 +194,7 @@ TEST(Extents, MoreThanThereIsIsRefused) {
   EXPECT_TRUE(model.extents().is_valid());
 }
 
-TEST(Extents, ResidentPagesAreUsedAgainFirst) {
+TEST(CommonsExtents, ResidentPagesAreUsedAgainFirst) {
   Extents extents;
   std::vector<Page> map(1024);
   extents.start(map.data(), 1024, 0);
@@ -210,7 +210,7 @@ TEST(Extents, ResidentPagesAreUsedAgainFirst) {
   EXPECT_EQ(again.dirty, 0u);
 }
 
-TEST(Extents, WhatThePunchLeftIsTheFrontOfTheNextBlock) {
+TEST(CommonsExtents, WhatThePunchLeftIsTheFrontOfTheNextBlock) {
   Extents extents;
   std::vector<Page> map(1024);
   extents.start(map.data(), 1024, 0);

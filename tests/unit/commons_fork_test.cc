@@ -47,7 +47,7 @@ int result_of(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-TEST(Fork, NeitherSideSeesWhatTheOtherWrites) {
+TEST(CommonsFork, NeitherSideSeesWhatTheOtherWrites) {
   unsigned char* block = take(3 * mib);
   write_pattern(block, 3 * mib, 1);
   Signal parent_wrote, child_wrote;
@@ -68,7 +68,7 @@ TEST(Fork, NeitherSideSeesWhatTheOtherWrites) {
   release(block);
 }
 
-TEST(Fork, TheChildAllocatesAndFreesOnItsOwn) {
+TEST(CommonsFork, TheChildAllocatesAndFreesOnItsOwn) {
   unsigned char* a = take(1 * mib);
   unsigned char* b = take(1 * mib);
   unsigned char* freed = take(8 * mib);
@@ -105,7 +105,7 @@ TEST(Fork, TheChildAllocatesAndFreesOnItsOwn) {
   release(b);
 }
 
-TEST(Fork, TheChildHasNothingToShareAndSaysSo) {
+TEST(CommonsFork, TheChildHasNothingToShareAndSaysSo) {
   unsigned char* block = take(1 * mib);
   EXPECT_TRUE(shared(block, 1 * mib));
   const int fd = share().fd;
@@ -119,7 +119,7 @@ TEST(Fork, TheChildHasNothingToShareAndSaysSo) {
   release(block);
 }
 
-TEST(Fork, ThePagesOfTheParentAreNotTouchedByTheCopy) {
+TEST(CommonsFork, ThePagesOfTheParentAreNotTouchedByTheCopy) {
   trim();
   unsigned char* sparse = take(512 * mib);  // nearly all holes
   write_pattern(sparse + 100 * mib, 1 * mib, 4);
@@ -132,7 +132,7 @@ TEST(Fork, ThePagesOfTheParentAreNotTouchedByTheCopy) {
   release(sparse);
 }
 
-TEST(Fork, ChildrenOfTheChildAreCopiedByTheKernel) {
+TEST(CommonsFork, ChildrenOfTheChildAreCopiedByTheKernel) {
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);
   const auto child = [&] {
@@ -154,7 +154,7 @@ TEST(Fork, ChildrenOfTheChildAreCopiedByTheKernel) {
   release(block);
 }
 
-TEST(Fork, WhileOtherThreadsAllocate) {
+TEST(CommonsFork, WhileOtherThreadsAllocate) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)
@@ -193,7 +193,7 @@ TEST(Fork, WhileOtherThreadsAllocate) {
 std::atomic<bool> guarding{false};
 pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
-TEST(Fork, WhatHandlersGuardIsConsistentInTheChild) {
+TEST(CommonsFork, WhatHandlersGuardIsConsistentInTheChild) {
   watch_forks();
   ::pthread_atfork(
       [] {
@@ -233,7 +233,7 @@ TEST(Fork, WhatHandlersGuardIsConsistentInTheChild) {
 
 // Handlers that run between ours and the fork may allocate, and so may those in the child that run
 // before ours.
-TEST(Fork, HandlersMayAllocate) {
+TEST(CommonsFork, HandlersMayAllocate) {
   static unsigned char* kept = nullptr;
   static bool active = true;
   const auto handler = [] {
@@ -253,7 +253,7 @@ TEST(Fork, HandlersMayAllocate) {
   release(block);
 }
 
-TEST(Fork, SignalsAreAsTheyWereBefore) {
+TEST(CommonsFork, SignalsAreAsTheyWereBefore) {
   unsigned char* block = take(1 * mib);
   sigset_t wanted, now;
   sigemptyset(&wanted);
@@ -269,7 +269,7 @@ TEST(Fork, SignalsAreAsTheyWereBefore) {
   release(block);
 }
 
-TEST(Fork, WithoutAFreeDescriptor) {
+TEST(CommonsFork, WithoutAFreeDescriptor) {
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);
   rlimit before{};
@@ -286,7 +286,7 @@ TEST(Fork, WithoutAFreeDescriptor) {
   release(block);
 }
 
-TEST(Fork, DescriptorClosedByTheProgram) {
+TEST(CommonsFork, DescriptorClosedByTheProgram) {
   unsigned char* a = take(2 * mib);
   unsigned char* hole = take(2 * mib);
   unsigned char* b = take(3 * mib);
@@ -326,7 +326,7 @@ TEST(Fork, DescriptorClosedByTheProgram) {
 }
 
 #if !TUTTI_SANITIZED  // the sanitizers do not support a bare clone
-TEST(Fork, ChildOfABareSystemCallIsSeparatedAtItsFirstOperation) {
+TEST(CommonsFork, ChildOfABareSystemCallIsSeparatedAtItsFirstOperation) {
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);
   Signal child_ready;
@@ -347,7 +347,7 @@ TEST(Fork, ChildOfABareSystemCallIsSeparatedAtItsFirstOperation) {
 }
 #endif
 
-TEST(Spawn, CostsNoCopyAndSharesNothing) {
+TEST(CommonsSpawn, CostsNoCopyAndSharesNothing) {
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);
   // The new program fails when it has inherited any memfd.

@@ -92,7 +92,7 @@ class Player {
   std::vector<Shadow> blocks_;
 };
 
-TEST(Model, OneThread) {
+TEST(CommonsModel, OneThread) {
   const Stats before = stats();
   {
     Player player(1);
@@ -106,7 +106,7 @@ TEST(Model, OneThread) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(Model, ManyThreads) {
+TEST(CommonsModel, ManyThreads) {
   std::atomic<int> good{0};
   constexpr int threads = 8;
   std::vector<std::thread> players;
@@ -124,7 +124,7 @@ TEST(Model, ManyThreads) {
 }
 
 // One thread makes what another one frees.
-TEST(Model, BlocksChangeHands) {
+TEST(CommonsModel, BlocksChangeHands) {
   std::atomic<unsigned char*> hand{nullptr};
   constexpr int rounds = 4000;
   std::atomic<bool> good{true};
@@ -151,7 +151,7 @@ TEST(Model, BlocksChangeHands) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(Zero, MemoryThatWasUsedBeforeIsZeroed) {
+TEST(CommonsZero, MemoryThatWasUsedBeforeIsZeroed) {
   for (std::size_t bytes : {32 * kib, 100 * kib, 3 * mib}) {
     unsigned char* dirty = take(bytes);
     std::memset(dirty, 0xff, bytes);
@@ -167,7 +167,7 @@ TEST(Zero, MemoryThatWasUsedBeforeIsZeroed) {
   }
 }
 
-TEST(Zero, SlackThatBecameDirtyIsNotTakenForClean) {
+TEST(CommonsZero, SlackThatBecameDirtyIsNotTakenForClean) {
   unsigned char* block = take(64 * kib);
   unsigned char* behind = take(64 * kib);  // so that growing moves the block and gives it slack
   block = static_cast<unsigned char*>(resize(block, 128 * kib));
@@ -187,7 +187,7 @@ TEST(Zero, SlackThatBecameDirtyIsNotTakenForClean) {
   release(all);
 }
 
-TEST(Wrong, AddressesThatAreNoBlocksEndTheProcess) {
+TEST(CommonsWrong, AddressesThatAreNoBlocksEndTheProcess) {
   unsigned char* block = take(64 * kib);
   EXPECT_EQ(in_child([&] { return release(block + 4096), true; }), 128 + SIGABRT);
   EXPECT_EQ(in_child([&] { return release(block + 16), true; }), 128 + SIGABRT);
@@ -195,7 +195,7 @@ TEST(Wrong, AddressesThatAreNoBlocksEndTheProcess) {
   release(block);
 }
 
-TEST(Threshold, SmallBlocksAreNotServed) {
+TEST(CommonsThreshold, SmallBlocksAreNotServed) {
   (void)share();
   EXPECT_FALSE(may_serve(32 * kib - 1));
   EXPECT_EQ(take(32 * kib - 1), nullptr);
@@ -207,7 +207,7 @@ TEST(Threshold, SmallBlocksAreNotServed) {
   EXPECT_FALSE(owns(nullptr));
 }
 
-TEST(Errno, IsKept) {
+TEST(CommonsErrno, IsKept) {
   errno = 42;
   unsigned char* block = take(64 * kib);
   release(block);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-TEST(Resize, GrowsInPlaceIntoFreeNeighbours) {
+TEST(CommonsResize, GrowsInPlaceIntoFreeNeighbours) {
   unsigned char* block = take(64 * kib);
   write_pattern(block, 64 * kib, 1);
   ASSERT_TRUE(resize_in_place(block, 10 * mib));
@@ -22,7 +22,7 @@ TEST(Resize, GrowsInPlaceIntoFreeNeighbours) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(Resize, DoesNotGrowIntoANeighbourInUse) {
+TEST(CommonsResize, DoesNotGrowIntoANeighbourInUse) {
   unsigned char* block = take(64 * kib);
   unsigned char* neighbour = take(64 * kib);
   ASSERT_EQ(neighbour, block + 64 * kib);
@@ -34,7 +34,7 @@ TEST(Resize, DoesNotGrowIntoANeighbourInUse) {
 }
 
 // The walk of a vector that grows page by page between others that do the same.
-TEST(Resize, AlternatingGrowthMovesSeldom) {
+TEST(CommonsResize, AlternatingGrowthMovesSeldom) {
   constexpr int vectors = 4;
   constexpr std::size_t last_bytes = 16 * mib;
   unsigned char* blocks[vectors];
@@ -59,7 +59,7 @@ TEST(Resize, AlternatingGrowthMovesSeldom) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(Resize, SlackIsNotResident) {
+TEST(CommonsResize, SlackIsNotResident) {
   unsigned char* block = take(1 * mib);
   unsigned char* behind = take(1 * mib);
   std::memset(block, 1, 1 * mib);
@@ -74,7 +74,7 @@ TEST(Resize, SlackIsNotResident) {
   release(behind);
 }
 
-TEST(Resize, ShrinkingGivesPagesBack) {
+TEST(CommonsResize, ShrinkingGivesPagesBack) {
   unsigned char* block = take(20 * mib);
   std::memset(block, 1, 20 * mib);
   const std::uint64_t before = stats().resident_free;
@@ -88,7 +88,7 @@ TEST(Resize, ShrinkingGivesPagesBack) {
   release(block);
 }
 
-TEST(Resize, BetweenHalfTheThresholdAndTheThresholdABlockStays) {
+TEST(CommonsResize, BetweenHalfTheThresholdAndTheThresholdABlockStays) {
   unsigned char* block = take(40 * kib);
   EXPECT_EQ(resize(block, 20 * kib), block);
   EXPECT_EQ(resize(block, 33 * kib), block);
@@ -97,7 +97,7 @@ TEST(Resize, BetweenHalfTheThresholdAndTheThresholdABlockStays) {
   release(block);
 }
 
-TEST(Resize, MoreThanTheRangeIsRefused) {
+TEST(CommonsResize, MoreThanTheRangeIsRefused) {
   unsigned char* block = take(40 * kib);
   write_pattern(block, 40 * kib, 9);
   EXPECT_EQ(resize(block, ~std::size_t{0} / 2), nullptr);

@@ -78,7 +78,7 @@ class Peer {
   pid_t pid_;
 };
 
-TEST(Share, APeerReadsAndWritesBlocksThroughOneMapping) {
+TEST(CommonsShare, APeerReadsAndWritesBlocksThroughOneMapping) {
   Peer peer;
   for (std::uint64_t round = 0; round < 20; ++round) {
     const std::size_t bytes = 64 * kib + round * 500 * kib;
@@ -95,7 +95,7 @@ TEST(Share, APeerReadsAndWritesBlocksThroughOneMapping) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(Share, AfterTheOwnerHasForked) {
+TEST(CommonsShare, AfterTheOwnerHasForked) {
   Peer peer;
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);
@@ -111,7 +111,7 @@ TEST(Share, AfterTheOwnerHasForked) {
   release(block);
 }
 
-TEST(Share, KnowsWhatIsReachable) {
+TEST(CommonsShare, KnowsWhatIsReachable) {
   unsigned char* block = take(1 * mib);
   const Share s = share();
   EXPECT_STREQ(s.why_not, "");
@@ -127,7 +127,7 @@ TEST(Share, KnowsWhatIsReachable) {
   release(block);
 }
 
-TEST(Share, TheDescriptorIsClosedOnExecAndOutOfTheWay) {
+TEST(CommonsShare, TheDescriptorIsClosedOnExecAndOutOfTheWay) {
   const int fd = share().fd;
   EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
   EXPECT_GE(fd, 512);

@@ -76,7 +76,9 @@ bool load_mpi(Mpi& mpi, std::string& why) {
     why = "TUTTI_BENCH_LIBMPI does not name the libmpi to load; `tutti bench` sets it";
     return false;
   }
-  mpi.library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  const std::string library = path;
+  unsetenv("TUTTI_BENCH_LIBMPI");  // it is ours, and libtutti.so warns of options it does not know
+  mpi.library = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (mpi.library == nullptr) {
     why = std::string("the MPI cannot be loaded: ") + dlerror();
     return false;
@@ -91,7 +93,7 @@ bool load_mpi(Mpi& mpi, std::string& why) {
   find(mpi.library, "PMPI_Comm_rank", rank, missing);
   find(mpi.library, "PMPI_Comm_size", size, missing);
   if (!missing.empty()) {
-    why = std::string(path) + " is no MPI: it has no " + missing;
+    why = library + " is no MPI: it has no " + missing;
     return false;
   }
   mpi.last_way = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "tutti_last_way"));

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/bits.h"
 #include "fabric/fabric.h"
 #include "reduce/reduce.h"
 
@@ -76,6 +77,12 @@ constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index
   const std::size_t each = (count / parts + grain - (count % parts == 0 ? 1 : 0)) / grain * grain;
   const std::size_t begin = std::min(count, each * index);
   return {begin, std::min(each, count - begin)};
+}
+
+// The size of the chunks that `whole` is cut into: `least`, or as much more as it takes to have no
+// more of them than a share can count.
+constexpr std::size_t chunk_of(std::size_t whole, std::size_t least) {
+  return std::max(least, round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
 template <class T>

@@ -10,8 +10,8 @@
 #include "coll/coll.h"
 #include "engine/call.h"
 #include "engine/exchange.h"
-#include "engine/heat.h"
 #include "engine/node.h"
+#include "engine/stores.h"
 #include "fabric/node.h"
 
 namespace tutti::engine {

@@ -126,10 +126,18 @@ std::vector<fabric::NodeHost::Peer> peers_of(const Node& node, const std::vector
   return peers;
 }
 
-Heat& heat() {
-  thread_local std::unique_ptr<Heat> value;
-  if (value == nullptr) value = std::make_unique<Heat>(os::last_level_cache_bytes() / 2);
+StoresChooser& stores_chooser() {
+  thread_local std::unique_ptr<StoresChooser> value;
+  if (value == nullptr) value = std::make_unique<StoresChooser>();
   return *value;
+}
+
+// nullptr: to be learned.
+const coll::Stores* wanted_stores() {
+  static constexpr coll::Stores plain = coll::Stores::plain;
+  static constexpr coll::Stores streaming = coll::Stores::streaming;
+  if (std::strcmp(options().stores, "plain") == 0) return &plain;
+  return std::strcmp(options().stores, "streaming") == 0 ? &streaming : nullptr;
 }
 
 constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
@@ -160,8 +168,14 @@ void Team::run(coll::Collective collective, coll::Work work) {
   const coll::Facts facts{size(), work.bytes()};
   call_ = Call{collective, work.root, work.bytes()}.encode();
   fabric_.begin(call_);
-  if (facts.bytes >= coll::direct_bytes && work.recv != nullptr)
-    work.stores = heat().stores(work.recv, facts.bytes);
+  host_.begin_call();
+  static const coll::Stores* const wanted = wanted_stores();
+  // Of what this rank writes, the buffer that it knows best stands for all.
+  const void* written = work.recv != nullptr ? work.recv : work.send;
+  const bool learns = facts.bytes >= coll::direct_bytes && wanted == nullptr;
+  StoresChooser::Choice choice{};
+  if (learns) choice = stores_chooser().choose(collective, written, facts.bytes);
+  work.stores = wanted != nullptr ? *wanted : choice.stores;
 
   const auto run_first = [&](std::span<const coll::Row<fabric::NodeFabric>> rows) {
     for (const auto& row : rows) {
@@ -186,6 +200,8 @@ void Team::run(coll::Collective collective, coll::Work work) {
       break;
   }
 
+  if (const std::uint64_t ticks = host_.ticks_per_chunk(); learns && ticks != 0)
+    stores_chooser().learn(choice, ticks);
   const auto route = static_cast<std::size_t>(host_.route());
   ++account_.calls[static_cast<std::size_t>(collective)];
   account_.bytes[static_cast<std::size_t>(collective)] += facts.bytes;

@@ -116,13 +116,17 @@ class DeskFabric {
   }
 
   [[nodiscard]] std::int64_t claim(int peer, Step step, std::uint32_t chunks) {
+    assert(chunks <= segment::most_chunks);
     std::atomic<std::uint64_t>& claimed = desks_[static_cast<std::size_t>(peer)]->share.claimed;
     std::uint64_t seen = claimed.load(std::memory_order_relaxed);
     for (;;) {
-      const std::uint64_t taken = seen & count_mask;
-      if ((seen >> segment::share_count_bits) != step || taken >= chunks) return no_chunk;
-      if (claimed.compare_exchange_weak(seen, seen + 1, std::memory_order_relaxed))
-        return static_cast<std::int64_t>(taken);
+      const std::uint64_t front = seen & segment::most_chunks;
+      const std::uint64_t back = seen >> segment::share_front_bits & segment::most_chunks;
+      if ((seen >> segment::share_count_bits) != step || front + back >= chunks) return no_chunk;
+      const bool mine = peer == rank_;
+      const std::uint64_t next = seen + (mine ? 1 : std::uint64_t{1} << segment::share_front_bits);
+      if (claimed.compare_exchange_weak(seen, next, std::memory_order_relaxed))
+        return static_cast<std::int64_t>(mine ? front : chunks - 1 - back);
     }
   }
 
@@ -152,6 +156,8 @@ class DeskFabric {
   }
 
   void take(Route route) { host_.take(route); }
+  void begin_work() { host_.begin_work(); }
+  void end_work(std::uint32_t chunks) { host_.end_work(chunks); }
   [[nodiscard]] auto pause() { return host_.pause(); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {

@@ -58,6 +58,10 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.everyone_arrived() } -> std::same_as<void>;
                    // Which way this collective takes; the last call counts.
                    { f.take(Route::line) } -> std::same_as<void>;
+                   // Around the part of a collective that only moves data, in so many chunks: it is
+                   // timed.
+                   { f.begin_work() } -> std::same_as<void>;
+                   { f.end_work(chunks) } -> std::same_as<void>;
                    { f.pause() } -> Awaitable;  // a point where a simulated rank may be overtaken
 
                    { f.open_share(step) } -> std::same_as<void>;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/desk_fabric.h"
+#include "os/ticks.h"
 
 namespace tutti::fabric {
 
@@ -60,8 +61,15 @@ class NodeHost {
     std::abort();
   }
 
+  // What the collective reports of itself, for its engine.
+  void begin_call() { ticks_per_chunk_ = 0; }
   void take(Route route) { route_ = route; }
+  void begin_work() { work_began_ = os::ticks(); }
+  void end_work(std::uint32_t chunks) {
+    if (chunks > 0) ticks_per_chunk_ = (os::ticks() - work_began_) / chunks;
+  }
   [[nodiscard]] Route route() const { return route_; }
+  [[nodiscard]] std::uint64_t ticks_per_chunk() const { return ticks_per_chunk_; }  // 0: not timed
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
@@ -114,6 +122,8 @@ class NodeHost {
   std::int64_t polls_ = patience_.polls;
   Emergencies emergencies_;
   Route route_ = Route::line;
+  std::uint64_t work_began_ = 0;
+  std::uint64_t ticks_per_chunk_ = 0;
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };

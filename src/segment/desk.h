@@ -29,14 +29,18 @@ struct alignas(line_bytes) Line {
 };
 static_assert(sizeof(Line) == line_bytes);
 
-// The owner's work of one step, cut into chunks that any member may take. Both words hold the step
-// in the upper bits and a count of chunks in the lower ones, so that a member that comes late can
-// neither take nor report a chunk of another step.
+// The owner's work of one step, cut into chunks that any member may take: the owner from the front,
+// the others from the back, so that a chunk tends to meet the same core's cache again in the next
+// call. Both words hold the step in their upper bits, so that a member that comes late can neither
+// take nor report a chunk of another step. Below are the counts of chunks taken at the front (12
+// bits) and at the back (12 bits), or of all chunks done (24 bits).
 struct alignas(line_bytes) Share {
   std::atomic<std::uint64_t> claimed;
   alignas(line_bytes) std::atomic<std::uint64_t> landed;
 };
+inline constexpr unsigned share_front_bits = 12;
 inline constexpr unsigned share_count_bits = 24;
+inline constexpr std::uint32_t most_chunks = (1u << share_front_bits) - 1;
 
 struct Desk {
   Line lines[ring];

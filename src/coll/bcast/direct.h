@@ -15,7 +15,8 @@ struct Copy {
 
   // From the root's card alone, which every member sees.
   Copy(std::size_t all, const Card& root)
-      : bytes(all), chunk_bytes(std::size_t{root.way == Way::mapped ? 64u : 512u} << 10) {}
+      : bytes(all),
+        chunk_bytes(chunk_of(all, std::size_t{root.way == Way::mapped ? 64u : 512u} << 10)) {}
   [[nodiscard]] std::uint32_t chunks() const {
     return static_cast<std::uint32_t>(divide_up(bytes, chunk_bytes));
   }
@@ -32,7 +33,9 @@ template <Fabric F>
 Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
   auto* mine = static_cast<std::byte*>(work.recv);
   const std::byte* source = f.map(work.root, root);
+  std::uint32_t moved = 0;
   std::int64_t chunk;
+  f.begin_work();
   while ((chunk = f.claim(f.rank(), step, copy.chunks())) != fabric::no_chunk) {
     const std::size_t begin = copy.begin(chunk);
     if (source != nullptr)
@@ -40,8 +43,10 @@ Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
     else
       f.read(work.root, root, begin, mine + begin, copy.size(chunk));
     f.land(f.rank(), step);
+    ++moved;
     co_await f.pause();
   }
+  f.end_work(moved);
   co_await f.landed(f.rank(), step, copy.chunks());
 }
 

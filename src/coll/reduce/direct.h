@@ -127,13 +127,15 @@ Task direct_to(F& f, const Work& work, int root) {
 
   f.take(mapped ? Route::mapped : Route::copied);
   const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t chunk =
-      (mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes) / work.element_bytes;
+  const std::size_t least = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
+  const std::size_t chunk = chunk_of(work.count / parts + 64, least / work.element_bytes);
   const auto chunks_of = [&](int q) {
     const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(q));
     return static_cast<std::uint32_t>(divide_up(slice.count, chunk));
   };
   detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
+  std::uint32_t folded = 0;
+  f.begin_work();
   for (int k = 0; k < ranks; ++k) {
     const int owner = (f.rank() + k) % ranks;
     const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(owner));
@@ -143,9 +145,11 @@ Task direct_to(F& f, const Work& work, int root) {
       const std::size_t first = static_cast<std::size_t>(index) * chunk;
       folder.fold(slice.begin + first, std::min(chunk, slice.count - first));
       f.land(owner, step);
+      ++folded;
       co_await f.pause();
     }
   }
+  f.end_work(folded);
   for (int k = 0; k < ranks; ++k) {
     const int owner = (f.rank() + k) % ranks;
     co_await f.landed(owner, step, chunks_of(owner));

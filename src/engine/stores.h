@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plain or streaming stores for large results, learned from the user's own calls: which of the two
+// is faster depends on the processor, on the size, and on whether the result's memory still is in
+// a cache. The choice is this rank's own; it changes no bits.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/coll.h"
+
+namespace tutti::engine {
+
+class StoresChooser {
+ public:
+  struct Choice {
+    reduce::Stores stores;
+    std::uint16_t cell;  // to be given back to learn()
+  };
+
+  // Once a collective that writes `bytes` at `buffer`.
+  [[nodiscard]] Choice choose(coll::Collective collective, const void* buffer, std::size_t bytes) {
+    const auto size_class = std::min<std::size_t>(std::bit_width(bytes >> 15), size_classes - 1);
+    const std::size_t index =
+        (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
+        distance_of(buffer, bytes);
+    Cell& cell = cells_[index];
+    const bool streaming = next(cell);
+    ++cell.uses;
+    return {streaming ? reduce::Stores::streaming : reduce::Stores::plain,
+            static_cast<std::uint16_t>(index)};
+  }
+
+  // `ticks` of work for each chunk, waiting left out.
+  void learn(const Choice& choice, std::uint64_t ticks) {
+    auto& samples = cells_[choice.cell].samples[choice.stores == reduce::Stores::streaming];
+    samples.ticks[samples.count++ % kept] = std::max<std::uint64_t>(ticks, 1);
+  }
+
+ private:
+  static constexpr std::size_t size_classes = 16;  // powers of two from 32 KiB
+  static constexpr std::size_t distances = 5;
+  static constexpr unsigned kept = 4;          // samples of each way
+  static constexpr unsigned tries = 3;         // of each way before one is preferred
+  static constexpr std::uint32_t retry = 128;  // uses after which the other way gets a chance
+
+  struct Samples {
+    std::array<std::uint64_t, kept> ticks{};
+    std::uint32_t count = 0;
+    // The least is robust against a rank that lost its core for a while.
+    [[nodiscard]] std::uint64_t best() const {
+      std::uint64_t least = ~std::uint64_t{0};
+      for (unsigned i = 0; i < std::min(count, kept); ++i) least = std::min(least, ticks[i]);
+      return least;
+    }
+  };
+  struct Cell {
+    std::array<Samples, 2> samples{};  // plain, streaming
+    std::uint32_t uses = 0;
+  };
+
+  static bool next(const Cell& cell) {
+    const Samples& plain = cell.samples[0];
+    const Samples& streaming = cell.samples[1];
+    if (plain.count < tries || streaming.count < tries) return plain.count > streaming.count;
+    const bool better = streaming.best() < plain.best();
+    return cell.uses % retry == 0 ? !better : better;
+  }
+
+  // How much this rank has moved since `buffer` was last a result, in classes: a guess at the cache
+  // that it is still in.
+  std::size_t distance_of(const void* buffer, std::size_t bytes) {
+    const auto page = reinterpret_cast<std::uintptr_t>(buffer) >> 12;
+    Seen& seen = seen_[(page * 0x9e3779b97f4a7c15u) >> 54];
+    const std::uint64_t since = seen.buffer == buffer ? traffic_ - seen.last : ~std::uint64_t{0};
+    seen = {buffer, traffic_};
+    traffic_ += 2 * bytes;
+    if (since == ~std::uint64_t{0}) return distances - 1;
+    return std::min<std::size_t>(std::bit_width(since >> 22) / 2, distances - 2);
+  }
+
+  struct Seen {
+    const void* buffer = nullptr;
+    std::uint64_t last = 0;
+  };
+
+  std::array<Cell, coll::collective_count * size_classes * distances> cells_{};
+  std::array<Seen, 1024> seen_{};
+  std::uint64_t traffic_ = 0;
+};
+
+}  // namespace tutti::engine

@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rig import ROOT, Mpi, RigError, bench, mpis, run, size_text, time_text
+from tutti.errors import TuttiError
 
 TURNS = 3  # of each program, plain and with Tutti alternately; medians are shown
 ROWS_OF_IMB = (len(IMB_COLLECTIVES) - 1) * len(IMB_SIZES) + 1
@@ -130,8 +131,8 @@ def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]
     )
     rows = [Row(*key, imb[False][key], imb[True][key], limits.get(key)) for key in imb[False]]
     applications = [
-        Row("asp: in Bcast", 0, asp.time_us(False), asp.time_us(True), None),
-        Row("digits: in Allreduce", 0, digits.time_us(False), digits.time_us(True), None),
+        Row("asp: Bcast", 0, asp.time_us(False), asp.time_us(True), None),
+        Row("digits: Allreduce", 0, digits.time_us(False), digits.time_us(True), None),
     ]
     return rows, applications
 
@@ -171,30 +172,31 @@ def main() -> int:
             TextColumn("{task.description:<45}"), BarColumn(), TimeElapsedColumn(), console=console
         ) as progress:
             rows, applications = measure(chosen, Steps(progress))
-    except RigError as error:
+    except (RigError, TuttiError) as error:
         console.print(f"demo: {error}", style="red", markup=False, highlight=False)
         return 1
     console.print(table_of(rows, applications))
     console.print(
         f"""
-IMB-MPI1, as Intel built it, on {chosen["impi"].found}; asp (C) and digits (mpi4py) on
-{chosen["openmpi"].found}: seconds in the collective in a whole run, where the rank waits least.
-IMB uses the same buffers again and again, so they are in the caches (hot). The physical limit is
-what 2 ranks need in that state for the same bytes and sums on memory of their own; it knows of no
-messages, and tells nothing below a few KiB.""",
+IMB-MPI1, as Intel built it, ran on {chosen["impi"].found}; asp (C) and digits
+(mpi4py) on {chosen["openmpi"].found}: the time in the collective in a whole run, of the
+rank that waits least. IMB uses the same buffers again and again, so that they
+are in the caches (hot). The physical limit is what 2 ranks need, in that state,
+for the same bytes and sums on memory of their own. It knows of no messages, so
+that it tells nothing below a few KiB.""",
         highlight=False,
     )
     arguments.plot.parent.mkdir(parents=True, exist_ok=True)
     draw(rows, applications, arguments.plot)
     console.print(
-        f"\nThe plot is in {arguments.plot}. The results of both examples were the same "
-        "with and without Tutti.",
+        f"\nBoth examples gave the same results with and without Tutti. The plot is in\n"
+        f"{arguments.plot}\n",
         highlight=False,
     )
     console.print(
         "Try next:\n"
-        "  tutti doctor                     what this machine offers\n"
-        "  tutti bench allreduce --plot allreduce.png    on memory in no cache\n"
+        "  tutti doctor                                  what this machine offers\n"
+        "  tutti bench allreduce --plot allreduce.png    on memory that is in no cache\n"
         "  tutti run -n 2 -- ./your_program",
         highlight=False,
     )

@@ -21,6 +21,7 @@ from resident import Peak, peak_of
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rig import ROOT, Mpi, RigError, bench, mpis
+from tutti.errors import TuttiError
 
 RUNS = 3  # of each heap point: where pages lie differs from run to run; the median run counts
 IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]
@@ -131,6 +132,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
     arguments = parser.parse_args()
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=150)
     about = machine.describe()
     try:
         chosen = mpis(arguments.mpis.absolute())
@@ -145,7 +148,7 @@ def main() -> int:
             verdicts = judge(measured)
             if len(kept) == len(chosen):
                 verdicts += measure_memory(chosen, say)
-    except RigError as error:
+    except (RigError, TuttiError) as error:
         console.print(f"record: {error}", style="red", markup=False, highlight=False)
         return 1
     record = {

@@ -20,6 +20,7 @@ from rig import Mpi, RigError, run
 MARK = "RESIDENT_MARK"  # in the environment of the job, so that its processes are found
 RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")
 MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) *(.*)$")
+SEGMENT = "memfd:tutti-segment"
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Peak:
 
     resident: int = 0
     memfds: int = 0  # the part of Tutti's memfds, at that moment
-    segment: int = 0  # address range of the node segment
+    segment: int = 0  # the part of the node segment alone
     samples: int = 0
     ranks: set[int] = field(default_factory=set)
 
@@ -47,47 +48,53 @@ def _ranks(mark: bytes) -> list[Path]:
     return found
 
 
-def _mapped(folder: Path) -> tuple[int, int]:
-    """(Pss of everything but Tutti's memfds, size of the node segment's mapping)."""
-    pss = segment = 0
-    name = b""
-    for line in (folder / "smaps").read_bytes().splitlines():
-        if match := MAPPING.match(line):
-            name = match[2]
-        elif line.startswith(b"Pss:") and b"memfd:tutti" not in name:
-            pss += int(line.split()[1]) * 1024
-        elif line.startswith(b"Size:") and b"memfd:tutti-segment" in name:
-            segment += int(line.split()[1]) * 1024
-    return pss, segment
+@dataclass
+class Memory:
+    """What was found at one moment; Tutti's memfds by inode, as ranks share them."""
 
+    others: int = 0  # Pss of all other mappings
+    mapped: dict[int, int] = field(default_factory=dict)  # Pss
+    whole: dict[int, int] = field(default_factory=dict)  # of those with an open descriptor
+    segments: set[int] = field(default_factory=set)  # which of them are node segments
 
-def _memfds(folder: Path) -> dict[int, int]:
-    """Bytes that each of Tutti's memfds occupies, by inode: ranks share them."""
-    result = {}
-    for link in (folder / "fd").iterdir():
-        try:
-            if "memfd:tutti" in str(link.readlink()):
-                status = link.stat()
-                result[status.st_ino] = status.st_blocks * 512
-        except OSError:
-            continue  # closed meanwhile
-    return result
+    def add(self, folder: Path) -> None:
+        """One process's part; `folder` is its /proc/PID."""
+        inode, name = 0, ""
+        for line in (folder / "smaps").read_bytes().splitlines():
+            if match := MAPPING.match(line):
+                inode, name = int(match[1]), match[2].decode(errors="replace")
+            elif line.startswith(b"Pss:"):
+                pss = int(line.split()[1]) * 1024
+                if "memfd:tutti" not in name:
+                    self.others += pss
+                    continue
+                self.mapped[inode] = self.mapped.get(inode, 0) + pss
+                if SEGMENT in name:
+                    self.segments.add(inode)
+        for link in (folder / "fd").iterdir():
+            try:
+                if "memfd:tutti" in str(link.readlink()):
+                    status = link.stat()
+                    self.whole[status.st_ino] = status.st_blocks * 512
+            except OSError:
+                continue  # closed meanwhile
+
+    def memfds(self) -> dict[int, int]:
+        return self.mapped | self.whole
 
 
 def _sample(mark: bytes, peak: Peak) -> None:
-    resident, segment = 0, 0
-    memfds: dict[int, int] = {}
+    memory = Memory()
     for folder in _ranks(mark):
         try:
-            pss, size = _mapped(folder)
-            memfds |= _memfds(folder)
+            memory.add(folder)
         except OSError:
-            continue
+            continue  # it has ended
         peak.ranks.add(int(folder.name))
-        resident, segment = resident + pss, max(segment, size)
-    total = resident + sum(memfds.values())
+    memfds = memory.memfds()
+    total = memory.others + sum(memfds.values())
     peak.samples += 1
-    peak.segment = max(peak.segment, segment)
+    peak.segment = max(peak.segment, sum(memfds[inode] for inode in memory.segments))
     if total > peak.resident:
         peak.resident, peak.memfds = total, sum(memfds.values())
 

@@ -11,7 +11,7 @@ import plot
 import pytest
 from demo import IMB_SIZES, Row
 from programs import median_times, parse_imb, parse_values, seconds
-from resident import _mapped, _memfds
+from resident import Memory
 from rig import size_text, time_text
 
 IMB = """\
@@ -69,22 +69,37 @@ def test_plot_is_drawn(tmp_path) -> None:
     rows = [Row(name, size, 10 + size / 100, 5 + size / 500, 1 + size / 1000)
             for name in ("Bcast", "Reduce", "Allreduce") for size in IMB_SIZES]  # fmt: skip
     path = tmp_path / "demo.png"
-    plot.draw(
-        [*rows, Row("Barrier", 0, 0.3, 0.1, 0.05)], [Row("asp: in Bcast", 0, 9, 3, None)], path
-    )
+    plot.draw([*rows, Row("Barrier", 0, 0.3, 0.1, 0.05)], [Row("asp: Bcast", 0, 9, 3, None)], path)
     assert path.read_bytes()[1:4] == b"PNG"
 
 
 def test_memfds_count_once_and_whole() -> None:
     me = Path("/proc/self")
-    before, _ = _mapped(me)
+    before = Memory()
+    before.add(me)
     descriptor = os.memfd_create("tutti-segment")
     try:
         os.posix_fallocate(descriptor, 0, 8 << 20)
-        with mmap.mmap(descriptor, 8 << 20) as mapping:
-            mapping[:: mmap.PAGESIZE] = b"x" * (len(mapping) // mmap.PAGESIZE)
-            pss, segment = _mapped(me)
-        assert segment == 8 << 20 and pss - before < 4 << 20
-        assert list(_memfds(me).values()) == [8 << 20]
+        with mmap.mmap(descriptor, 8 << 20, access=mmap.ACCESS_READ) as mapping:
+            assert mapping[0] == 0  # one of the 2048 pages that exist
+            twice = Memory()
+            twice.add(me)
+            twice.add(me)
+        assert list(twice.memfds().values()) == [8 << 20]
+        assert twice.segments == set(twice.memfds())
+        assert twice.others < 2 * before.others + (4 << 20)
     finally:
         os.close(descriptor)
+
+
+def test_a_memfd_without_descriptor_counts_what_is_mapped() -> None:
+    descriptor = os.memfd_create("tutti-segment")
+    os.truncate(descriptor, 64 << 20)
+    with mmap.mmap(descriptor, 64 << 20) as mapping:
+        os.close(descriptor)
+        mapping[: 1 << 20] = b"x" * (1 << 20)
+        # mmap keeps a descriptor of its own: this one is looked at without.
+        memory = Memory()
+        memory.add(Path("/proc/self"))
+        memory.whole.clear()
+    assert list(memory.memfds().values()) == [1 << 20]

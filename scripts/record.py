@@ -25,6 +25,7 @@ from tutti.errors import TuttiError
 
 RUNS = 3  # of each heap point: where pages lie differs from run to run; the median run counts
 IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]
+QUIET_LOAD = 0.5  # processes that want to run, on average of the last minute
 MEMORY_BAR = 1.05
 SEGMENT_BAR = 1 << 20  # bytes a rank
 
@@ -135,6 +136,10 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=150)
     about = machine.describe()
+    if about["load_before"] > QUIET_LOAD:
+        console.print(
+            f"The machine is busy (load {about['load_before']}): expect noise.", style="red"
+        )
     try:
         chosen = mpis(arguments.mpis.absolute())
         kept = [mpi for name, mpi in chosen.items() if not arguments.only or name in arguments.only]

@@ -79,10 +79,11 @@ constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index
   return {begin, std::min(each, count - begin)};
 }
 
-// The size of the chunks that `whole` is cut into: `least`, or as much more as it takes to have no
-// more of them than a share can count.
-constexpr std::size_t chunk_of(std::size_t whole, std::size_t least) {
-  return std::max(least, round_up(whole / (segment::most_chunks - 1) + 1, 64));
+// The size of the chunks that `whole` is cut into: a quarter of it, but from `most` / 8 to `most`,
+// or as much more as it takes to have no more chunks than a share can count.
+constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
+  const std::size_t wanted = std::clamp(round_up(whole / 4, 64), most / 8, most);
+  return std::max(wanted, round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
 template <class T>

@@ -17,20 +17,23 @@ namespace tutti::fabric {
 
 using segment::Desk;
 
-// The word whose change is awaited, what it held, and whose it is.
+// The word whose change is awaited and what it held; and for which step, on which desks: a member
+// that has finished that step has done all that this wait can be for.
 struct Watch {
   const std::atomic<std::uint64_t>* word = nullptr;
   std::atomic<std::uint32_t>* sleepers = nullptr;
   std::uint64_t seen = 0;
-  int peer = 0;
+  Step step = 0;
+  std::span<Desk* const> desks = {};
 };
 
 template <class Host>
 class DeskFabric {
  public:
-  // `desks` holds one pointer a member, in rank order, and outlives the fabric.
-  DeskFabric(Host& host, std::span<Desk* const> desks, int rank)
-      : host_(host), desks_(desks), rank_(rank) {}
+  // `desks` holds one pointer a member, in rank order, and outlives the fabric. Steps are counted
+  // from `before` on: for tests of what happens after years.
+  DeskFabric(Host& host, std::span<Desk* const> desks, int rank, Step before = 0)
+      : host_(host), desks_(desks), rank_(rank), step_(before), everyone_done_(before) {}
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(desks_.size()); }
@@ -72,7 +75,7 @@ class DeskFabric {
       const Step seen = line.step.load(std::memory_order_acquire);  // pairs with post()
       assert(seen <= step);
       if (seen == step) return true;
-      watch = {&line.step, &desk.sleepers, seen, peer};
+      watch = {&line.step, &desk.sleepers, seen, step, fabric->desks_};
       return false;
     }
     const std::byte* resume() const {
@@ -85,18 +88,24 @@ class DeskFabric {
   };
   [[nodiscard]] auto posted(int peer, Step step) { return await(Posted{this, peer, step}); }
 
+  // A hint that posted(peer, step) will be awaited and may hold already.
+  void expect(int peer, Step step) const {
+    __builtin_prefetch(&desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring]);
+  }
+
   struct Room {
     DeskFabric* fabric;
     Step step;
+    Step reuse;  // a line or slot is used again after so many steps
     bool poll(Watch& watch) const {
-      if (step <= fabric->everyone_done_ + segment::ring) return true;
+      if (step <= fabric->everyone_done_ + reuse) return true;
       Step everyone = ~Step{0};
       for (int peer = 0; peer < fabric->size(); ++peer) {
         if (peer == fabric->rank_) continue;
         Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
         const Step done = desk.done.load(std::memory_order_acquire);  // pairs with finish()
-        if (done + segment::ring < step) {
-          watch = {&desk.done, &desk.sleepers, done, peer};
+        if (done + reuse < step) {
+          watch = {&desk.done, &desk.sleepers, done, step - reuse, fabric->desks_};
           return false;
         }
         everyone = std::min(everyone, done);
@@ -106,13 +115,16 @@ class DeskFabric {
     }
     void resume() const {}
   };
-  [[nodiscard]] auto room(Step step) { return await(Room{this, step}); }
+  [[nodiscard]] auto room(Step step) { return await(Room{this, step, segment::ring}); }
+  [[nodiscard]] auto staging_room(Step step) { return await(Room{this, step, segment::slots}); }
 
   void open_share(Step step) {
     segment::Share& share = desks_[static_cast<std::size_t>(rank_)]->share;
     // Published by the release in the post() that follows.
     share.claimed.store(step << segment::share_count_bits, std::memory_order_relaxed);
-    share.landed.store(step << segment::share_count_bits, std::memory_order_relaxed);
+    // Who still waits for the chunks of an earlier step may see this instead, and must then see
+    // what those who landed them wrote: pairs with Landed::poll.
+    share.landed.store(step << segment::share_count_bits, std::memory_order_release);
   }
 
   [[nodiscard]] std::int64_t claim(int peer, Step step, std::uint32_t chunks) {
@@ -122,7 +134,7 @@ class DeskFabric {
     for (;;) {
       const std::uint64_t front = seen & segment::most_chunks;
       const std::uint64_t back = seen >> segment::share_front_bits & segment::most_chunks;
-      if ((seen >> segment::share_count_bits) != step || front + back >= chunks) return no_chunk;
+      if (!of_step(seen, step) || front + back >= chunks) return no_chunk;
       const bool mine = peer == rank_;
       const std::uint64_t next = seen + (mine ? 1 : std::uint64_t{1} << segment::share_front_bits);
       if (claimed.compare_exchange_weak(seen, next, std::memory_order_relaxed))
@@ -144,9 +156,9 @@ class DeskFabric {
     bool poll(Watch& watch) const {
       Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
       const std::uint64_t seen = desk.share.landed.load(std::memory_order_acquire);
-      // A later step there means that its owner saw all chunks land and went on.
-      if ((seen >> segment::share_count_bits) > step || (seen & count_mask) >= chunks) return true;
-      watch = {&desk.share.landed, &desk.sleepers, seen, peer};
+      // Another step there, a later one, means that its owner saw all chunks land and went on.
+      if (!of_step(seen, step) || (seen & count_mask) >= chunks) return true;
+      watch = {&desk.share.landed, &desk.sleepers, seen, step, fabric->desks_};
       return false;
     }
     void resume() const {}
@@ -161,7 +173,7 @@ class DeskFabric {
   [[nodiscard]] auto pause() { return host_.pause(); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {
-    return desks_[static_cast<std::size_t>(peer)]->staging[step % segment::ring];
+    return desks_[static_cast<std::size_t>(peer)]->staging[step % segment::slots];
   }
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) {
     return host_.offer(buffer, bytes);
@@ -180,6 +192,11 @@ class DeskFabric {
  private:
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << segment::share_count_bits) - 1;
 
+  // Whether a word of a Share is about `step`; it holds the step without its uppermost bits.
+  [[nodiscard]] static bool of_step(std::uint64_t word, Step step) {
+    return ((word ^ step << segment::share_count_bits) & ~count_mask) == 0;
+  }
+
   template <class Condition>
   auto await(Condition condition) {
     return typename Host::template Await<Condition>{host_, condition};
@@ -188,9 +205,9 @@ class DeskFabric {
   Host& host_;
   std::span<Desk* const> desks_;
   int rank_;
-  Step step_ = 0;
+  Step step_;
   Step first_step_ = 0;
-  Step everyone_done_ = 0;  // every peer is known to have finished this one
+  Step everyone_done_;  // every peer is known to have finished this one
   std::uint64_t call_ = 0;
 };
 

@@ -4,7 +4,8 @@
 // the same DeskFabric on the same desk layout, so what is simulated is the protocol itself.
 //
 // The protocol. Members count steps; a collective takes the same number of steps on each of them.
-//   room(s)       awaits that my line and staging slot of step s are no longer read by anyone
+//   room(s)       awaits that my line of step s is no longer read by anyone
+//   staging_room(s)  the same for my line and my staging slot
 //   post(s, ...)  publishes my payload of step s (after room(s) only)
 //   posted(q, s)  awaits and yields q's payload of step s
 //   finish(s)     says that I read nothing more of any step up to s; once a collective, at its end
@@ -50,8 +51,12 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.size() } -> std::same_as<int>;
                    { f.next_step() } -> std::same_as<Step>;
                    { f.room(step) } -> Awaitable;
+                   { f.staging_room(step) } -> Awaitable;
                    { f.post(step, payload) } -> std::same_as<void>;
                    { f.posted(peer, step) } -> Awaitable;  // yields const std::byte*
+                   {
+                     f.expect(peer, step)
+                     } -> std::same_as<void>;  // a hint: posted(peer, step) comes soon
                    { f.finish(step) } -> std::same_as<void>;
                    // Every member has posted a step of this collective, so all earlier ones are
                    // over: saves waits.

@@ -13,8 +13,10 @@ void NodeHost::sleep(const Watch& watch, std::int64_t nap_ns) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
     if (peers_[peer].pid == 0 || !os::has_ended(peers_[peer].pid)) continue;
-    // Looked at once more after its end is known: its last act may have been the awaited one.
+    // Looked at once more after its end is known: its last act may have been the awaited one, or
+    // it may have done its part and left for good.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return;
+    if (watch.desks[peer]->done.load(std::memory_order_acquire) >= watch.step) continue;
     emergencies_.peer_lost(emergencies_.context, static_cast<int>(peer));
   }
 }

@@ -21,7 +21,7 @@ constexpr unsigned max_turns = 6;
 
 }  // namespace
 
-Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways)
+Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before)
     : random_(seed),
       ways_(ways),
       order_(static_cast<std::size_t>(ranks)),
@@ -39,7 +39,7 @@ Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways)
         memory_ + static_cast<std::size_t>(rank) * round_up(sizeof(Desk), page_bytes))));
   for (int rank = 0; rank < ranks; ++rank) {
     hosts_.push_back(std::make_unique<SimHost>(*this, rank));
-    fabrics_.push_back(std::make_unique<SimFabric>(*hosts_.back(), desks_, rank));
+    fabrics_.push_back(std::make_unique<SimFabric>(*hosts_.back(), desks_, rank, before));
   }
 }
 

@@ -70,7 +70,8 @@ struct SimWays {
 
 class Simulator {
  public:
-  Simulator(int ranks, std::uint64_t seed, SimWays ways);
+  // Steps are counted from `before` on.
+  Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before = 0);
   ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;

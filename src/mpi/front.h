@@ -7,6 +7,7 @@
 // MPI, which names the error in its own way.
 #pragma once
 
+#include <atomic>
 #include <climits>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,13 @@ class Front {
   struct Seat {
     std::unique_ptr<engine::Team> team;
     const char* why = "";  // there is no team
+  };
+
+  // The seat that a thread looked up last.
+  struct Recent {
+    H comm{};
+    Seat* seat = nullptr;
+    std::uint64_t deletions = 0;
   };
 
   // --- the run's life (front_life.cc)
@@ -110,6 +118,7 @@ class Front {
   bool prepared_ = false;
   bool ended_ = false;
   int keyval_ = 0;
+  std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
 };

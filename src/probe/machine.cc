@@ -2,6 +2,7 @@
 // The machine through hwloc, and how much of it this process may use.
 #include <hwloc.h>
 #include <sched.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
 #include <cstdlib>
@@ -79,6 +80,15 @@ void caches(hwloc_topology_t topology, Json& json) {
   json.end_array();
 }
 
+// What /proc/meminfo says: on machines whose memory grows while they run, the NUMA nodes, which
+// hwloc adds up, may lag behind.
+std::uint64_t memory_bytes(hwloc_topology_t topology) {
+  struct sysinfo info {};
+  if (hwloc_topology_is_thissystem(topology) && sysinfo(&info) == 0)
+    return std::uint64_t{info.totalram} * info.mem_unit;
+  return hwloc_get_root_obj(topology)->total_memory;
+}
+
 // The PUs of the affinity mask, and how many cores they belong to.
 void usable(hwloc_topology_t topology, Json& json) {
   hwloc_bitmap_t mask = hwloc_bitmap_alloc();
@@ -130,7 +140,7 @@ void machine(Json& json) {
       .add("packages", count(topology, HWLOC_OBJ_PACKAGE))
       .add("cores", cores > 0 ? cores : pus)
       .add("pus", pus)
-      .add("memory_bytes", std::uint64_t{hwloc_get_root_obj(topology)->total_memory});
+      .add("memory_bytes", memory_bytes(topology));
   numa_nodes(topology, json);
   caches(topology, json);
   usable(topology, json);

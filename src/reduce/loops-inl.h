@@ -54,7 +54,24 @@ struct Copied {
   }
 };
 
-enum class Way { plain, streamed, first_streamed };
+// `ahead`: plain stores to lines that were asked for in advance.
+enum class Way { plain, ahead, streamed, first_streamed };
+
+// From this size of an output on, the operands are beyond the first cache, and asking for the
+// output's lines early pays: a quarter less time in memory, nothing lost in the second cache. In
+// the first cache it would cost a fifth.
+constexpr std::size_t ahead_bytes = std::size_t{32} << 10;
+constexpr std::size_t ahead_distance_bytes = 1024;
+
+// A line that is about to be written, if it exists: past the end nothing happens. PREFETCHW, which
+// compilers emit only when told that the processor has it, does nothing on x86-64 that has it not.
+HWY_INLINE void prefetch_for_writing(const void* address) {
+#if HWY_ARCH_X86
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
 
 template <class T>
 struct OneOutput {
@@ -63,11 +80,15 @@ struct OneOutput {
 
   template <Way way, class D>
   HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
-    if constexpr (way == Way::plain) {
+    if constexpr (way == Way::plain || way == Way::ahead) {
       hn::StoreU(v, d, first + i);
     } else {
       hn::Stream(v, d, first + i);
     }
+  }
+  HWY_INLINE void prefetch(std::size_t i, std::size_t bytes) const {
+    const auto* from = reinterpret_cast<const char*>(first + i) + ahead_distance_bytes;
+    for (std::size_t b = 0; b < bytes; b += 64) prefetch_for_writing(from + b);
   }
 };
 
@@ -82,6 +103,10 @@ struct TwoOutputs {
     OneOutput<T>{first}.template put<way>(d, v, i);
     OneOutput<T>{second}.template put<way == Way::streamed ? way : Way::plain>(d, v, i);
   }
+  HWY_INLINE void prefetch(std::size_t i, std::size_t bytes) const {
+    OneOutput<T>{first}.prefetch(i, bytes);
+    OneOutput<T>{second}.prefetch(i, bytes);
+  }
 };
 
 template <class T>
@@ -95,6 +120,7 @@ HWY_INLINE void fill(D d, const In& in, const Out& out, std::size_t begin, std::
   constexpr std::size_t lanes = hn::MaxLanes(D());
   std::size_t i = begin;
   for (; i + 4 * lanes <= end; i += 4 * lanes) {
+    if constexpr (way == Way::ahead) out.prefetch(i, 4 * sizeof(hn::VFromD<D>));
     const auto v0 = in.at(d, i);
     const auto v1 = in.at(d, i + lanes);
     const auto v2 = in.at(d, i + 2 * lanes);
@@ -158,6 +184,8 @@ HWY_INLINE void run(const In& in, const Out& out, std::size_t count, Stores stor
   const auto tail = in.at(d, end);
   if (stores == Stores::streaming) {
     stream(d, in, out, begin, end);
+  } else if (count * sizeof(T) >= ahead_bytes) {
+    fill<Way::ahead>(d, in, out, begin, end);
   } else {
     fill<Way::plain>(d, in, out, begin, end);
   }

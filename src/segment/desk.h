@@ -3,8 +3,8 @@
 // valid when all its bytes are zero.
 //
 // Steps count up from 1 and are the same on all members: step `s` uses line and staging slot
-// s % ring of each desk. A line has one writer, its owner. Nothing is ever reset, so no second
-// barrier is needed: whoever waits knows the step it waits for.
+// s modulo their number of each desk. A line has one writer, its owner. Nothing is ever reset, so
+// no second barrier is needed: whoever waits knows the step it waits for.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,8 @@ namespace tutti::segment {
 
 using Step = std::uint64_t;
 
-inline constexpr std::size_t ring = 8;             // lines and staging slots of a desk
+inline constexpr std::size_t ring = 32;            // lines of a desk
+inline constexpr std::size_t slots = 8;            // staging slots of a desk
 inline constexpr std::size_t payload_bytes = 112;  // what rides in a flag's own line
 inline constexpr std::size_t staging_bytes = std::size_t{32} << 10;  // of one slot
 
@@ -49,7 +50,7 @@ struct Desk {
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
   Share share;
-  alignas(page_bytes) std::byte staging[ring][staging_bytes];
+  alignas(page_bytes) std::byte staging[slots][staging_bytes];
 };
 static_assert(sizeof(Desk) <= (std::size_t{1} << 20), "at most 1 MiB a rank");
 

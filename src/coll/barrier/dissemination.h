@@ -16,8 +16,8 @@ Task dissemination(F& f, const Work&) {
     co_await f.room(step);
     f.post(step, {});
     co_await f.posted((f.rank() - distance + f.size()) % f.size(), step);
-    // With more rounds than a ring has lines, this very barrier uses lines twice.
-    if (f.size() > 1 << segment::ring) f.finish(step);
+    // With more rounds than a ring has lines, this very barrier would use a line twice.
+    if (step % segment::ring == 0) f.finish(step);
   }
   f.everyone_arrived();
   f.finish(step);

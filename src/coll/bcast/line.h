@@ -18,6 +18,7 @@ Task line(F& f, const Work& work) {
     f.post(step, {static_cast<const std::byte*>(work.recv), work.bytes()});
   } else {
     const std::byte* payload = co_await f.posted(work.root, step);
+    f.expect(work.root, step + 1);  // in a row of broadcasts the root is ahead
     std::memcpy(work.recv, payload, work.bytes());
   }
   f.finish(step);

@@ -18,7 +18,7 @@ Task staged(F& f, const Work& work) {
     const std::size_t piece = std::min(segment::staging_bytes, work.bytes() - done);
     step = f.next_step();
     if (f.rank() == work.root) {
-      co_await f.room(step);
+      co_await f.staging_room(step);
       std::memcpy(f.staging(work.root, step), buffer + done, piece);
       f.post(step, {});
     } else {

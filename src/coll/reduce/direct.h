@@ -127,8 +127,8 @@ Task direct_to(F& f, const Work& work, int root) {
 
   f.take(mapped ? Route::mapped : Route::copied);
   const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t least = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
-  const std::size_t chunk = chunk_of(work.count / parts + 64, least / work.element_bytes);
+  const std::size_t most = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
+  const std::size_t chunk = chunk_of(work.count / parts + 64, most / work.element_bytes);
   const auto chunks_of = [&](int q) {
     const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(q));
     return static_cast<std::uint32_t>(divide_up(slice.count, chunk));

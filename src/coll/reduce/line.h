@@ -19,7 +19,10 @@ Task line(F& f, const Work& work) {
     alignas(64) std::byte sum[segment::payload_bytes];
     for (int q = f.size() - 1; q >= 0; --q) {
       const void* operand = work.send;
-      if (q != f.rank()) operand = co_await f.posted(q, step);
+      if (q != f.rank()) {
+        operand = co_await f.posted(q, step);
+        f.expect(q, step + 2);  // in a row of reductions the others are ahead
+      }
       if (q == f.size() - 1)
         std::memcpy(sum, operand, work.bytes());
       else

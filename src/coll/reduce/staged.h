@@ -34,7 +34,7 @@ Task staged_piece(F& f, const Work& work, int root, std::size_t first, std::size
     return [&f, step, begin](int q) { return f.staging(q, step) + begin; };
   };
 
-  co_await f.room(collect);  // covers `step`, which is one less
+  co_await f.staging_room(collect);  // covers `step`, which is one less
   std::memcpy(f.staging(f.rank(), step), static_cast<const std::byte*>(work.send) + first * element,
               count * element);
   f.post(step, {});

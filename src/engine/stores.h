@@ -23,7 +23,7 @@ class StoresChooser {
 
   // Once a collective that writes `bytes` at `buffer`.
   [[nodiscard]] Choice choose(coll::Collective collective, const void* buffer, std::size_t bytes) {
-    const auto size_class = std::min<std::size_t>(std::bit_width(bytes >> 15), size_classes - 1);
+    const auto size_class = std::min<std::size_t>(std::bit_width(bytes >> 14), size_classes - 1);
     const std::size_t index =
         (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
         distance_of(buffer, bytes);
@@ -41,7 +41,7 @@ class StoresChooser {
   }
 
  private:
-  static constexpr std::size_t size_classes = 16;  // powers of two from 32 KiB
+  static constexpr std::size_t size_classes = 16;  // powers of two from 16 KiB
   static constexpr std::size_t distances = 5;
   static constexpr unsigned kept = 4;          // samples of each way
   static constexpr unsigned tries = 3;         // of each way before one is preferred

@@ -54,12 +54,13 @@ struct Copied {
   }
 };
 
-// `ahead`: plain stores to lines that were asked for in advance.
-enum class Way { plain, ahead, streamed, first_streamed };
+// How the loop stores. `ahead` is plain stores to lines that were asked for in advance; the last
+// two are for outputs that are never aligned together: non-temporal stores of 16 bytes, which fill
+// lines as well, and at the last for the first output only.
+enum class Way { plain, ahead, streamed, narrow_streamed, first_streamed };
 
 // From this size of an output on, the operands are beyond the first cache, and asking for the
-// output's lines early pays: a quarter less time in memory, nothing lost in the second cache. In
-// the first cache it would cost a fifth.
+// output's lines early pays: docs/reduce.md has the figures. In the first cache it would cost.
 constexpr std::size_t ahead_bytes = std::size_t{32} << 10;
 constexpr std::size_t ahead_distance_bytes = 1024;
 
@@ -101,7 +102,7 @@ struct TwoOutputs {
   template <Way way, class D>
   HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
     OneOutput<T>{first}.template put<way>(d, v, i);
-    OneOutput<T>{second}.template put<way == Way::streamed ? way : Way::plain>(d, v, i);
+    OneOutput<T>{second}.template put<way == Way::first_streamed ? Way::plain : way>(d, v, i);
   }
   HWY_INLINE void prefetch(std::size_t i, std::size_t bytes) const {
     OneOutput<T>{first}.prefetch(i, bytes);
@@ -114,42 +115,61 @@ HWY_INLINE std::size_t misalignment(const T* address, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(address) & (alignment - 1);
 }
 
+template <class D, class Out>
+HWY_INLINE Way choose_way(D, const Out& out, std::size_t begin, std::size_t count, Stores stores) {
+  constexpr std::size_t lane_bytes = sizeof(hn::TFromD<D>);
+  constexpr std::size_t vector_bytes = hn::MaxLanes(D()) * lane_bytes;
+  // Non-temporal stores fault where they are not aligned. The first output can only be unaligned
+  // here for complex numbers, and for callers who do not keep the alignment of their type.
+  if (stores == Stores::plain || misalignment(out.first + begin, vector_bytes) != 0) {
+    return count * lane_bytes < ahead_bytes ? Way::plain : Way::ahead;
+  }
+  if constexpr (Out::two) {
+    const std::size_t off = misalignment(out.second + begin, vector_bytes);
+    if (off % 16 != 0) return Way::first_streamed;
+    if (off != 0) return Way::narrow_streamed;
+  }
+  return Way::streamed;
+}
+
 // Whole vectors from `begin` on until `end` is reached or passed, by less than a vector.
 template <Way way, class D, class In, class Out>
 HWY_INLINE void fill(D d, const In& in, const Out& out, std::size_t begin, std::size_t end) {
   constexpr std::size_t lanes = hn::MaxLanes(D());
   std::size_t i = begin;
-  for (; i + 4 * lanes <= end; i += 4 * lanes) {
-    if constexpr (way == Way::ahead) out.prefetch(i, 4 * sizeof(hn::VFromD<D>));
-    const auto v0 = in.at(d, i);
-    const auto v1 = in.at(d, i + lanes);
-    const auto v2 = in.at(d, i + 2 * lanes);
-    const auto v3 = in.at(d, i + 3 * lanes);
-    out.template put<way>(d, v0, i);
-    out.template put<way>(d, v1, i + lanes);
-    out.template put<way>(d, v2, i + 2 * lanes);
-    out.template put<way>(d, v3, i + 3 * lanes);
+  // The rare ways are bound by memory with or without unrolling.
+  if constexpr (way == Way::plain || way == Way::ahead || way == Way::streamed) {
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      if constexpr (way == Way::ahead) out.prefetch(i, 4 * sizeof(hn::VFromD<D>));
+      const auto v0 = in.at(d, i);
+      const auto v1 = in.at(d, i + lanes);
+      const auto v2 = in.at(d, i + 2 * lanes);
+      const auto v3 = in.at(d, i + 3 * lanes);
+      out.template put<way>(d, v0, i);
+      out.template put<way>(d, v1, i + lanes);
+      out.template put<way>(d, v2, i + 2 * lanes);
+      out.template put<way>(d, v3, i + 3 * lanes);
+    }
   }
   for (; i < end; i += lanes) out.template put<way>(d, in.at(d, i), i);
 }
 
-// As fill(), with non-temporal stores where alignment allows: outputs that are never aligned
-// together take narrower stores, which fill lines as well; at the last only the first one streams.
 template <class D, class In, class Out>
-HWY_INLINE void stream(D d, const In& in, const Out& out, std::size_t begin, std::size_t end) {
-  using T = typename In::Lane;
-  constexpr std::size_t bytes = hn::MaxLanes(D()) * sizeof(T);
-  if (misalignment(out.first + begin, bytes) != 0) return fill<Way::plain>(d, in, out, begin, end);
-  if constexpr (!Out::two) {
-    fill<Way::streamed>(d, in, out, begin, end);
-  } else {
-    const std::size_t off = misalignment(out.second + begin, bytes);
-    if (off == 0) return fill<Way::streamed>(d, in, out, begin, end);
-    const hn::Full128<T> narrow;
-    if (off % sizeof(hn::VFromD<decltype(narrow)>) == 0) {
-      return fill<Way::streamed>(narrow, in, out, begin, end);
-    }
-    fill<Way::first_streamed>(d, in, out, begin, end);
+HWY_INLINE void fill(Way way, D d, const In& in, const Out& out, std::size_t begin,
+                     std::size_t end) {
+  switch (way) {
+    case Way::plain:
+      return fill<Way::plain>(d, in, out, begin, end);
+    case Way::ahead:
+      return fill<Way::ahead>(d, in, out, begin, end);
+    case Way::streamed:
+      return fill<Way::streamed>(d, in, out, begin, end);
+    default:
+      break;
+  }
+  if constexpr (Out::two) {
+    if (way == Way::first_streamed) return fill<Way::first_streamed>(d, in, out, begin, end);
+    fill<Way::narrow_streamed>(hn::Full128<typename In::Lane>(), in, out, begin, end);
   }
 }
 
@@ -182,13 +202,7 @@ HWY_INLINE void run(const In& in, const Out& out, std::size_t count, Stores stor
   const std::size_t end = count - lanes;
   const auto head = in.at(d, 0);
   const auto tail = in.at(d, end);
-  if (stores == Stores::streaming) {
-    stream(d, in, out, begin, end);
-  } else if (count * sizeof(T) >= ahead_bytes) {
-    fill<Way::ahead>(d, in, out, begin, end);
-  } else {
-    fill<Way::plain>(d, in, out, begin, end);
-  }
+  fill(choose_way(d, out, begin, count, stores), d, in, out, begin, end);
   out.template put<Way::plain>(d, head, 0);
   out.template put<Way::plain>(d, tail, end);
   // Non-temporal stores are not ordered by a later release store; after this they are.

@@ -129,16 +129,18 @@ Task direct_to(F& f, const Work& work, int root) {
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t most = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
   const std::size_t chunk = chunk_of(work.count / parts + 64, most / work.element_bytes);
+  const auto part_of = [&](int q) -> Slice {
+    return slice_of(work.count, parts, static_cast<std::size_t>(q));
+  };
   const auto chunks_of = [&](int q) {
-    const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(q));
-    return static_cast<std::uint32_t>(divide_up(slice.count, chunk));
+    return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
   detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
   std::uint32_t folded = 0;
   f.begin_work();
   for (int k = 0; k < ranks; ++k) {
     const int owner = (f.rank() + k) % ranks;
-    const Slice slice = slice_of(work.count, parts, static_cast<std::size_t>(owner));
+    const Slice slice = part_of(owner);
     const std::uint32_t chunks = chunks_of(owner);
     std::int64_t index;
     while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and Allreduce through staging slots, a piece at a time. Members copy their piece into
-// their own slot. A small piece, or one of two ranks, is then folded by whoever wants the result.
-// A larger one is cut into a slice a member: each folds its slice into its own slot, in place, and
-// in a second step those who want the result collect the slices.
+// Reduce and Allreduce through staging slots. Members copy pieces of their operand into slots of
+// their own, and then either
+//   whole   those who want the result fold every piece: few ranks or few bytes. Pieces are small
+//   and
+//           posted some ahead, so that one rank's copying overlaps another one's folding.
+//   sliced  each member folds a slice of the piece, in place in its own slot, and in a second step
+//           those who want the result collect the slices.
 #pragma once
 
 #include <cstring>
@@ -17,6 +20,8 @@ namespace detail {
 
 // Reading P operands of this size costs less than a second step.
 inline constexpr std::size_t whole_bytes = std::size_t{8} << 10;
+// A smaller piece costs more in flags than it gains in overlap.
+inline constexpr std::size_t least_piece_bytes = std::size_t{2} << 10;
 
 template <Fabric F>
 bool wants_result(const F& f, int root) {
@@ -24,11 +29,50 @@ bool wants_result(const F& f, int root) {
 }
 
 template <Fabric F>
-Task staged_piece(F& f, const Work& work, int root, std::size_t first, std::size_t count) {
+Task staged_whole(F& f, const Work& work, int root) {
+  constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
-  const bool whole = f.size() == 2 || count * element <= whole_bytes;
+  const std::size_t piece_bytes =
+      std::clamp(round_up(work.bytes() / 4, 512), least_piece_bytes, segment::staging_bytes);
+  const std::size_t piece = piece_bytes / element;
+  const std::size_t pieces = divide_up(work.count, piece);
+  const auto size_of = [&](std::size_t k) { return std::min(piece, work.count - k * piece); };
+  const bool gets = wants_result(f, root);
+  const bool gives = root == everyone || !gets;  // somebody else folds my operand
+  // In place among more than two, the result would overwrite my operand before its turn.
+  const bool own_slot = f.size() > 2 && work.send == work.recv;
+  const auto* in = static_cast<const std::byte*>(work.send);
+  auto* out = static_cast<std::byte*>(work.recv);
+
+  const Step first = f.next_step();
+  for (std::size_t k = 1; k < pieces; ++k) (void)f.next_step();
+  std::size_t given = 0;
+  for (std::size_t k = 0; k < pieces; ++k) {
+    for (; given < std::min(pieces, k + ahead); ++given) {
+      if (!gives && !own_slot) continue;
+      co_await f.staging_room(first + given);
+      std::memcpy(f.staging(f.rank(), first + given), in + given * piece * element,
+                  size_of(given) * element);
+      if (gives) f.post(first + given, {});
+    }
+    const Step step = first + k;
+    if (gets) {
+      for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
+      f.everyone_arrived();
+      const auto operand = [&](int q) -> const std::byte* {
+        return q == f.rank() && !own_slot ? in + k * piece * element : f.staging(q, step);
+      };
+      fold(*work.kernel, f.size(), operand, out + k * piece * element, size_of(k), element);
+    }
+    f.finish(step);
+  }
+}
+
+template <Fabric F>
+Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size_t count) {
+  const std::size_t element = work.element_bytes;
   const Step step = f.next_step();
-  const Step collect = whole ? step : f.next_step();
+  const Step collect = f.next_step();
   std::byte* out = static_cast<std::byte*>(work.recv) + (work.recv ? first * element : 0);
   const auto operand = [&](std::size_t begin) {
     return [&f, step, begin](int q) { return f.staging(q, step) + begin; };
@@ -38,15 +82,8 @@ Task staged_piece(F& f, const Work& work, int root, std::size_t first, std::size
   std::memcpy(f.staging(f.rank(), step), static_cast<const std::byte*>(work.send) + first * element,
               count * element);
   f.post(step, {});
-  if (!whole || wants_result(f, root)) {
-    for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
-    f.everyone_arrived();
-  }
-  if (whole) {
-    if (wants_result(f, root)) fold(*work.kernel, f.size(), operand(0), out, count, element);
-    f.finish(step);
-    co_return;
-  }
+  for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
+  f.everyone_arrived();
 
   const auto parts = static_cast<std::size_t>(f.size());
   const Slice mine = slice_of(count, parts, static_cast<std::size_t>(f.rank()));
@@ -76,10 +113,14 @@ Task staged_piece(F& f, const Work& work, int root, std::size_t first, std::size
 
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
-  const std::size_t piece = segment::staging_bytes / work.element_bytes;
   f.take(Route::staged);
+  if (f.size() == 2 || work.bytes() <= detail::whole_bytes) {
+    co_await detail::staged_whole(f, work, root);
+    co_return;
+  }
+  const std::size_t piece = segment::staging_bytes / work.element_bytes;
   for (std::size_t done = 0; done < work.count; done += piece)
-    co_await detail::staged_piece(f, work, root, done, std::min(piece, work.count - done));
+    co_await detail::sliced_piece(f, work, root, done, std::min(piece, work.count - done));
 }
 
 template <Fabric F>

@@ -28,7 +28,9 @@ Sizes may be written 8, 32K, 4M or 1G; a flag is 0 or 1.
 
 def page() -> str:
     """The page as it should be."""
-    rows = (Row(variable(r["name"]), r["type"], r["default"], r["meaning"]) for r in probe.options())
+    rows = (
+        Row(variable(r["name"]), r["type"], r["default"], r["meaning"]) for r in probe.options()
+    )
     return HEAD + markdown(rows)
 
 

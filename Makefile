@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
+.DEFAULT_GOAL := help
+.PHONY: help setup build test demo format test-tsan test-asan test-clang clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+setup:  ## install what is missing: Debian packages (as root), .venv, an MPI of each kind in .mpi
+	@scripts/setup.sh
+
+build: setup  ## compile into build/release and install the tutti command into .venv
+	@scripts/build.sh
+
+test:  ## set up, build, and run every check and test
+	@scripts/test.sh
+
+demo: build  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
+	@.venv/bin/python scripts/demo.py
+
+format: setup  ## rewrite the sources as the format checks want them
+	@scripts/format.sh
+
+test-tsan: setup  ## the unit tests under ThreadSanitizer
+	@scripts/sanitize.sh tsan
+
+test-asan: setup  ## the unit tests under AddressSanitizer and UBSan
+	@scripts/sanitize.sh asan
+
+test-clang: setup  ## the unit tests built by Clang 15
+	@scripts/sanitize.sh clang
+
+clean:  ## remove what was built, but not .venv and .mpi
+	rm -rf build dist

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# `make test`: every check and test, a step each, with its time. Ends with one line that says
+# whether all of them passed; the exit code says the same.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+declare -a failed=()
+steps=0
+
+# step NAME COMMAND...: runs it and remembers a failure.
+step() {
+  local name=$1 begin=$SECONDS
+  shift
+  steps=$((steps + 1))
+  printf '\n== %s\n' "$name"
+  if "$@"; then
+    printf '== %s: passed in %d s\n' "$name" $((SECONDS - begin))
+  else
+    printf '== %s: FAILED after %d s (%s)\n' "$name" $((SECONDS - begin)) "$*"
+    failed+=("$name")
+  fi
+}
+
+finish() {
+  if [[ ${#failed[@]} -gt 0 ]]; then
+    local list
+    list=$(printf ', %s' "${failed[@]}")
+    printf '\nmake test: FAILED: %s (%d steps run in %d s)\n' "${list:2}" "$steps" "$SECONDS"
+    exit 1
+  fi
+  printf '\nmake test: all %d steps passed in %d s\n' "$steps" "$SECONDS"
+  exit 0
+}
+
+# Nothing can be said about what was not built.
+required() {
+  step "$@"
+  [[ ${#failed[@]} -eq 0 ]] || finish
+}
+
+python=.venv/bin/python
+run_pytest() { "$python" -m pytest -p no:cacheprovider "$@"; }
+
+required "setup" scripts/setup.sh
+required "build" scripts/build.sh
+step "layers" run_pytest tests/layers
+step "format" scripts/format.sh --check
+step "ruff" .venv/bin/ruff check .
+step "mypy" .venv/bin/mypy python/tutti tests/layers/layers.py
+step "unit tests" ctest --test-dir build/release --output-on-failure -j "$(nproc)"
+# A pytest run each: every folder has fixtures of its own.
+for folder in tests/*/; do
+  folder=${folder%/}
+  if [[ $folder != tests/layers ]] && compgen -G "$folder/test_*.py" >/dev/null; then
+    step "$folder" run_pytest "$folder"
+  fi
+done
+if [[ -f tests/mpi/run.py ]]; then step "tests/mpi" "$python" tests/mpi/run.py; fi
+finish

@@ -52,7 +52,7 @@ def build(
     mpi: Mpi, job: Job, variables: Mapping[str, str], environment: Mapping[str, str]
 ) -> Launch:
     """The launch of `job` with `variables` set in its ranks."""
-    words = [str(mpi.launcher)]
+    words = [str(_program(mpi, environment))]
     notes: list[str] = []
     if mpi.family == "openmpi":
         words += _openmpi_root(job, environment)
@@ -111,6 +111,14 @@ def usable_cores() -> int:
         except OSError:
             cores.add(str(cpu))
     return len(cores)
+
+
+def _program(mpi: Mpi, environment: Mapping[str, str]) -> Path:
+    # Intel's mpirun is a script that does not hand signals on to the program it starts; all that it
+    # adds is to look for a batch system.
+    real = mpi.launcher.parent / "mpiexec.hydra"
+    batch = any(name in environment for name in SCHEDULERS)
+    return real if mpi.family == "intel" and real.exists() and not batch else mpi.launcher
 
 
 def _before(first: str, rest: str) -> str:

@@ -43,28 +43,32 @@ def events(mpi: Mpi, plan: Plan) -> Iterator[dict[str, Any]]:
     """The events of a run as they come; ends after "done", or raises what went wrong."""
     if mpi.library is None:
         raise InstallationError(f"there is no libmpi beside {mpi.launcher}, which the bench loads")
-    variables = launch.rank_variables(mpi, paths.library(), os.environ)
-    variables["TUTTI_BENCH_LIBMPI"] = str(mpi.library)
-    job = launch.Job(plan.words(), plan.ranks, allow_root=plan.allow_root)
-    started = launch.build(mpi, job, variables, os.environ)
-    with (
-        tempfile.TemporaryFile("w+") as said,
-        subprocess.Popen(
+    with paths.preloadable_library() as library:
+        variables = launch.rank_variables(mpi, library, os.environ)
+        variables["TUTTI_BENCH_LIBMPI"] = str(mpi.library)
+        job = launch.Job(plan.words(), plan.ranks, allow_root=plan.allow_root)
+        yield from _run(launch.build(mpi, job, variables, os.environ))
+
+
+def _run(started: launch.Launch) -> Iterator[dict[str, Any]]:
+    with tempfile.TemporaryFile("w+") as said:
+        child = subprocess.Popen(
             started.words,
             env=started.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=said,
             text=True,
-        ) as child,
-    ):
+        )
         try:
             yield from _read(child)
+            code = child.wait()
         finally:
             if child.poll() is None:
                 child.send_signal(signal.SIGTERM)  # the reader gave up: end the ranks as well
-        if child.wait() != 0:
-            raise BenchError(_failure(child.returncode, said))
+                child.wait()
+        if code != 0:
+            raise BenchError(_failure(code, said))
 
 
 def _read(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
@@ -77,9 +81,6 @@ def _read(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
         if event["event"] == "error":
             raise BenchError(event["message"])
         yield event
-        if event["event"] == "done":
-            child.wait()
-            return
 
 
 def _failure(code: int, said: Any) -> str:

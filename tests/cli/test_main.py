@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 
@@ -29,7 +31,10 @@ def test_every_command_has_help(tutti, command):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["benhc"], "there is no command 'benhc' (did you mean 'bench'?) (`tutti --help` lists them)"),
+        (
+            ["benhc"],
+            "there is no command 'benhc' (did you mean 'bench'?) (`tutti --help` lists them)",
+        ),
         (["--verison"], "`tutti` has no option --verison (did you mean '--version'?)"),
         (["doctor", "--foo"], "`tutti doctor` has no option --foo"),
         (["env", "--shel", "sh"], "`tutti env` has no option --shel (did you mean '--shell'?)"),
@@ -45,6 +50,21 @@ def test_a_missing_library(tutti, tmp_path, stand_in):
     result = tutti("run", "--mpi", mpi.launcher, "true", TUTTI_HOME=str(tmp_path))
     assert result.code == 5
     assert result.err == f"tutti: {tmp_path}/lib/libtutti.so is missing: check TUTTI_HOME\n"
+
+
+def test_a_library_whose_path_has_a_space(tutti, tmp_path, stand_in, library):
+    mpi = stand_in("mpich")
+    home = tmp_path / "a space"
+    (home / "lib").mkdir(parents=True)
+    shutil.copy(library, home / "lib")
+    tutti("run", "--mpi", mpi.launcher, "true", TUTTI_HOME=str(home))
+    named = mpi.started()["words"][2]
+    assert named.startswith(f"{tmp_path}/tutti-") and named.endswith("/libtutti.so")
+    result = tutti("env", "--mpi", mpi.launcher, TUTTI_HOME=str(home))
+    assert result.code == 5
+    assert result.err.startswith(
+        f"tutti: LD_PRELOAD cannot hold {home}/lib/libtutti.so, which has "
+    )
 
 
 def test_a_bug_of_ours_is_one_sentence(tutti, tmp_path):

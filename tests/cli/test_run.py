@@ -36,7 +36,7 @@ Barrier        3         3           0    0 B
 left to the MPI: Allreduce 2x, user-defined operation
 moved: 8 MiB by mapped memory, 1.5 KiB by flag lines
 note: rank 1: ptrace is denied
-next: `tutti bench allreduce -n 2`
+next: `tutti doctor`
 """
 
 
@@ -130,6 +130,7 @@ def test_the_summary(tutti, stand_in):
     ("changes", "said"),
     [
         ({"calls": []}, "no collective that Tutti knows was called"),
+        ({"notes": []}, "next: `tutti bench allreduce -n 2`"),
         ({"ways": {"cma": 10}}, "next: `tutti doctor`"),
     ],
 )

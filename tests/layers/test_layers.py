@@ -51,7 +51,7 @@ def tree(tmp_path: Path) -> Path:
     for layer in ("base", "os", "mpi"):
         (tmp_path / layer).mkdir()
     (tmp_path / "os" / "os.h").write_text('#include "base/base.h"\n#include <mutex>\n')
-    (tmp_path / "mpi" / "mpi.cc").write_text('#include <mpi.h>\nint f() { return MPI_SUCCESS; }\n')
+    (tmp_path / "mpi" / "mpi.cc").write_text("#include <mpi.h>\nint f() { return MPI_SUCCESS; }\n")
     return tmp_path
 
 

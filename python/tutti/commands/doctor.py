@@ -36,13 +36,14 @@ def library() -> Check:
         path = paths.library()
     except InstallationError as error:
         return Check("Tutti", False, str(error))
-    done = subprocess.run(
-        ["true"],
-        env={**os.environ, "LD_PRELOAD": str(path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with paths.preloadable_library() as name:
+        done = subprocess.run(
+            ["true"],
+            env={**os.environ, "LD_PRELOAD": str(name)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     problem = done.stderr.strip().split("\n")[
         0
     ]  # the dynamic linker's; it starts the program anyway

@@ -14,7 +14,7 @@ from typing import Optional
 import typer
 
 from tutti import arguments, launch, mpi, paths
-from tutti.errors import NoMpiError, UsageError, nearest
+from tutti.errors import InstallationError, NoMpiError, UsageError, nearest
 
 # How each shell sets a variable; the value comes quoted.
 SHELLS = {
@@ -36,6 +36,11 @@ def env(
 ) -> None:
     syntax = _shell(shell)
     library = paths.library()
+    if not paths.can_be_preloaded(library):
+        raise InstallationError(
+            f"LD_PRELOAD cannot hold {library}, which has a space or a colon in it: make a link to "
+            "it elsewhere and set LD_PRELOAD to that (`tutti run` does so)"
+        )
     try:
         found: Optional[mpi.Mpi] = mpi.find(mpi_path)
     except NoMpiError:

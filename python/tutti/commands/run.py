@@ -85,23 +85,31 @@ def run(
     ranks = arguments.rank_count(ranks_text)
     found = mpi.find(mpi_path)
     check_program(program[0])
-    library = paths.library()
     job = launch.Job(program, ranks, launcher_options, allow_root)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json")
-        before = report.stat().st_mtime_ns if report.exists() else None
+        before = _written(report)
+        code = _start(found, job, report, quiet)
+        reported = _written(report) != before
+        if reported and not quiet:
+            summary.print_summary(summary.read(report), str(found))
+    if not reported:
+        code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
+    raise typer.Exit(code)
+
+
+def _start(found: mpi.Mpi, job: launch.Job, report: Path, quiet: bool) -> int:
+    with paths.preloadable_library() as library:
         variables = launch.rank_variables(found, library, os.environ, report)
         started = launch.build(found, job, variables, os.environ)
         if not quiet:
             for note in started.notes:
                 print(f"tutti: {note}", file=sys.stderr)
-        code = process.run(started.words, started.environment)
-        written = report.exists() and report.stat().st_mtime_ns != before
-        if written and not quiet:
-            summary.print_summary(summary.read(report), str(found))
-    if not written:
-        code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
-    raise typer.Exit(code)
+        return process.run(started.words, started.environment)
+
+
+def _written(report: Path) -> Optional[int]:
+    return report.stat().st_mtime_ns if report.exists() else None
 
 
 def check_program(word: str) -> None:

@@ -55,6 +55,7 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
 def _panel(panel: Any, collective: str, rows: Sequence[dict[str, Any]]) -> None:
     panel.set_title(f"MPI_{collective.capitalize()}")
     panel.set_yscale("log")
+    panel.set_axisbelow(True)
     panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)
     if not rows[0]["bytes"]:  # a barrier has one point: bars

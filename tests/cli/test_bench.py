@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti bench` with a launcher that replays events, and for real."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROWS = [
+    {
+        "event": "row",
+        "collective": "allreduce",
+        "ranks": 2,
+        "bytes": size,
+        "cache": "cold",
+        "base_us": base,
+        "tutti_us": 10.0,
+        "ratio": base / 10,
+        "limit_us": 8.25,
+        "way": way,
+        "base_best_us": 1.0,
+        "tutti_best_us": 1.0,
+    }
+    for size, base, way in ((8, 5.0, "line"), (1 << 20, 123.4, "commons"))
+]
+EVENTS = [
+    {"event": "plan", "points": 2},
+    ROWS[0],
+    {"event": "progress", "done": 1},
+    ROWS[1],
+    {"event": "progress", "done": 2},
+    {"event": "done"},
+]
+TABLE = """\
+Open MPI 5.0.11, 2 ranks, cold caches; times in us
+collective  way       size   MPI  Tutti  ratio  limit
+allreduce   line       8 B  5.00   10.0   0.50   8.25
+allreduce   commons  1 MiB   123   10.0  12.34   8.25
+"""
+KEYS = ["collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way"]
+
+
+def replay(mpi, events, **more):
+    mpi.plays(stdout="".join(json.dumps(event) + "\n" for event in events), **more)
+
+
+def test_table_json_and_plot(tutti, stand_in, library, tmp_path):
+    mpi = stand_in("openmpi5")
+    replay(mpi, EVENTS)
+    figures, plot = tmp_path / "a.json", tmp_path / "a.png"
+    words = ["--sizes", "8,1M", "--json", str(figures), "--plot", str(plot)]
+    result = tutti("bench", "MPI_Allreduce", "-n", "1", "--mpi", mpi.launcher, *words)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[1:] == TABLE.splitlines()
+
+    document = json.loads(figures.read_text())
+    assert list(document) == ["machine", "mpi", "rows"]
+    assert document["mpi"] == "Open MPI 5.0.11"
+    assert document["machine"]["cores"] > 0
+    assert document["rows"] == [{key: row[key] for key in KEYS} for row in ROWS]
+    assert plot.read_bytes().startswith(b"\x89PNG\r\n")
+
+    words = mpi.started()["words"]
+    assert f"LD_PRELOAD={library}" in words
+    assert f"TUTTI_BENCH_LIBMPI={mpi.prefix}/lib/libmpi.so.40" in words
+    program = words.index(str(Path(library).parent.parent / "bin" / "tutti-bench"))
+    assert words[program - 2 : program] == ["-n", "1"]
+    assert words[program + 1 :] == [
+        "--collective", "allreduce", "--sizes", "8,1048576", "--dtype", "float", "--op", "sum",
+        "--memory", "heap", "--cache", "cold", "--root", "0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("8:64", "8,16,32,64"),
+        ("5:17", "8,16"),
+        ("4m", "4194304"),
+        ("1K,8:16,1024", "8,16,1024"),
+    ],
+)
+def test_sizes(tutti, stand_in, text, sizes):
+    mpi = stand_in("mpich")
+    replay(mpi, EVENTS)
+    assert tutti("bench", "bcast", "--mpi", mpi.launcher, "--sizes", text).code == 0
+    words = mpi.started()["words"]
+    assert words[words.index("--sizes") + 1] == sizes
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "missing argument 'COLLECTIVE...' (`tutti bench --help` shows what it takes)"),
+        (
+            ["allredcue"],
+            "the collective must be one of bcast, reduce, allreduce, barrier, not 'allredcue' "
+            "(did you mean 'allreduce'?)",
+        ),
+        (["bcast", "-n", "0"], "-n must be a number of ranks, at least 1, not '0'"),
+        (
+            ["bcast", "--sizes", "8:x"],
+            "--sizes 8:x: 'x' is no size; write 8, 64K, 4M, a list 8,1K or a range 8:4M",
+        ),
+        (["bcast", "--sizes", "9:15"], "--sizes 9:15: there is no power of two from 9 to 15"),
+        (["bcast", "--sizes", "1:2:3"], "--sizes 1:2:3: a range is written A:B"),
+        (["bcast", "--sizes", "0"], "--sizes 0: a size is from 1 byte to 16G"),
+        (["bcast", "--memory", "foo"], "--memory must be one of heap, static, not 'foo'"),
+        (["bcast", "--cache", "foo"], "--cache must be one of cold, hot, not 'foo'"),
+        (
+            ["bcast", "--json", "/no/where"],
+            "/no/where cannot be written: there is no directory /no",
+        ),
+    ],
+)
+def test_bad_input(tutti, words, sentence):
+    result = tutti("bench", *words)
+    assert (result.code, result.out, result.err) == (2, "", f"tutti: {sentence}\n")
+
+
+def test_what_the_program_refuses_is_handed_on(tutti, stand_in):
+    mpi = stand_in("mpich")
+    replay(mpi, [{"event": "error", "message": "--op must be one of sum"}], code=2)
+    result = tutti("bench", "bcast", "--op", "summ", "--mpi", mpi.launcher)
+    assert (result.code, result.err) == (6, "tutti: --op must be one of sum\n")
+
+
+def test_a_benchmark_that_dies(tutti, stand_in):
+    mpi = stand_in("mpich")
+    replay(mpi, EVENTS[:2], code=139, stderr="-----\nsegmentation fault\n")
+    result = tutti("bench", "bcast", "--mpi", mpi.launcher)
+    assert result.code == 6
+    assert result.err == ("tutti: the benchmark ended with exit code 139: segmentation fault\n")
+
+
+def test_a_plot_of_an_unknown_kind(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    replay(mpi, EVENTS)
+    file = tmp_path / "a.foo"
+    result = tutti("bench", "bcast", "--mpi", mpi.launcher, "--plot", str(file))
+    assert result.code == 2
+    assert result.err.startswith(f"tutti: {file} cannot be drawn: ")
+    assert result.err.count("\n") == 1
+
+
+def test_for_real(tutti, real_mpi, tmp_path):
+    figures = tmp_path / "figures.json"
+    words = ["-n", "2", "--sizes", "8,64K", "--json", str(figures), "--mpi", real_mpi.launcher]
+    result = tutti("bench", "allreduce", "barrier", *words)
+    assert (result.code, result.err) == (0, "")
+    document = json.loads(figures.read_text())
+    assert document["mpi"].startswith(real_mpi.family)
+    points = [(row["collective"], row["bytes"]) for row in document["rows"]]
+    assert points == [("allreduce", 8), ("allreduce", 65536), ("barrier", 0)]
+    for row in document["rows"]:
+        assert row["ratio"] == pytest.approx(row["base_us"] / row["tutti_us"], rel=1e-3)
+        assert row["way"] != "mpi", "the library was not in the ranks"

@@ -136,9 +136,11 @@ Script draw_script(std::mt19937_64& random, const Algorithm& algorithm, int rank
   const std::size_t ops = 1 + random() % limits.ops;
   while (script.ops.size() < ops) {
     const Algorithm& next = random() % 3 != 0 ? algorithm : all[random() % all.size()];
-    const int repeats = random() % 8 == 0 ? 9 : 1;  // more than a ring of the same
+    // At times more of the same than a desk has slots, or lines.
+    constexpr std::size_t rows[] = {segment::slots + 1, segment::ring + 1};
+    const std::size_t repeats = random() % 8 == 0 ? rows[random() % 2] : 1;
     Op op = draw_op<F>(random, next, ranks, limits);
-    for (int i = 0; i < repeats; ++i, op.seed = random()) {
+    for (std::size_t i = 0; i < repeats; ++i, op.seed = random()) {
       if (i > 0 && op.bytes() > 1024) break;
       script.ops.push_back(op);
     }

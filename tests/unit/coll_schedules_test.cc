@@ -22,12 +22,21 @@ fabric::SimWays draw_ways(std::mt19937_64& random) {
   return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
 }
 
+// Mostly young teams; some are about to see a counter of 32 bits, or a share's of 40, go round.
+fabric::Step draw_start(std::mt19937_64& random) {
+  constexpr unsigned share_bits = 64 - segment::share_count_bits;
+  constexpr fabric::Step starts[] = {fabric::Step{1} << 32, fabric::Step{1} << share_bits,
+                                     fabric::Step{3} << share_bits};
+  return random() % 4 != 0 ? 0 : starts[random() % std::size(starts)] - 1 - random() % 16;
+}
+
 // "" or what went wrong under this seed.
 std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
-  Simulator simulator(ranks, random(), draw_ways(random));
+  const fabric::SimWays ways = draw_ways(random);
+  Simulator simulator(ranks, random(), ways, draw_start(random));
   int stuck = 0;
   if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
     return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";

@@ -78,7 +78,7 @@ TYPED_TEST(Conformance, RoomBoundsThePoster) {
   TypeParam::run(3, [&](auto& f) -> Task {
     f.begin(1);
     reached[static_cast<std::size_t>(f.rank())] = 0;
-    for (int i = 0; i < 50; ++i) {
+    for (std::size_t i = 0; i < 4 * segment::ring; ++i) {
       const Step step = f.next_step();
       if (f.rank() == 0) {
         const Payload mine = payload_of(0, step);
@@ -97,13 +97,13 @@ TYPED_TEST(Conformance, RoomBoundsThePoster) {
   });
 }
 
-TYPED_TEST(Conformance, StagingSlotsOfARingAreApart) {
+TYPED_TEST(Conformance, StagingSlotsAreNotReusedTooEarly) {
   TypeParam::run(2, [](auto& f) -> Task {
     f.begin(1);
     for (int i = 0; i < 20; ++i) {
       const Step step = f.next_step();
       if (f.rank() == 0) {
-        co_await f.room(step);
+        co_await f.staging_room(step);
         std::memset(f.staging(0, step), static_cast<int>(step), segment::staging_bytes);
         f.post(step, {});
       } else {

@@ -157,7 +157,7 @@ TEST(Simulator, LetsRanksRunAhead) {
     Simulator simulator(3, seed, {});
     Step last[3] = {0, 0, 0};
     ASSERT_TRUE(simulator.run([&](SimFabric& f) -> Task {
-      for (int i = 0; i < 30; ++i) {
+      for (std::size_t i = 0; i < 4 * segment::ring; ++i) {
         const Step step = f.next_step();
         if (f.rank() == 0) {
           co_await f.room(step);

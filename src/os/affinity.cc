@@ -25,50 +25,67 @@ bool read_file(const char* path, char (&text)[size]) {
   return true;
 }
 
-// The path of this process in the cgroup hierarchy whose /proc/self/cgroup line has `key`
-// ("0::" for v2, ":cpu," and the like for v1).
-bool cgroup_path(const char* key, char (&path)[512]) {
+// The path of a process in the cgroup hierarchy of `controller` ("" is version 2's only one), from
+// the lines "number:controller,controller:path" of its /proc/PID/cgroup.
+bool cgroup_path(const char* listing, const char* controller, char (&path)[512]) {
   char text[4096];
-  if (!read_file("/proc/self/cgroup", text)) return false;
-  const char* found = std::strstr(text, key);
-  if (found == nullptr) return false;
-  const char* begin = std::strchr(found, '/');
-  if (begin == nullptr) return false;
-  const std::size_t length = std::strcspn(begin, "\n");
-  if (length >= sizeof path) return false;
-  std::memcpy(path, begin, length);
-  path[length] = '\0';
-  return true;
+  if (!read_file(listing, text)) return false;
+  const std::size_t length = std::strlen(controller);
+  for (char* line = text; *line != '\0';) {
+    char* end = line + std::strcspn(line, "\n");
+    char* next = *end == '\0' ? end : end + 1;
+    *end = '\0';
+    char* names = std::strchr(line, ':');
+    char* where = names != nullptr ? std::strchr(names + 1, ':') : nullptr;
+    if (where != nullptr && std::strlen(where + 1) < sizeof path) {
+      std::strcpy(path, where + 1);
+      for (const char* name = names + 1; name <= where; name += std::strcspn(name, ",:") + 1)
+        if (std::strcspn(name, ",:") == length && std::memcmp(name, controller, length) == 0)
+          return true;
+    }
+    line = next;
+  }
+  return false;
 }
 
 std::int64_t milli(long long quota_us, long long period_us) {
   return quota_us > 0 && period_us > 0 ? quota_us * 1000 / period_us : 0;
 }
 
-std::int64_t quota_v2() {
-  char path[512], file[640], text[128];
-  if (!cgroup_path("0::", path)) return 0;
+// What one directory of the hierarchy grants; 0: no limit of its own.
+std::int64_t quota_v2(const char* directory) {
+  char file[1100], text[128];
   long long quota_us = 0, period_us = 0;
-  // Inside a container the path is that of the host, and the files are at the root.
-  std::snprintf(file, sizeof file, "/sys/fs/cgroup%s/cpu.max", path);
-  if (!read_file(file, text) && !read_file("/sys/fs/cgroup/cpu.max", text)) return 0;
+  std::snprintf(file, sizeof file, "%s/cpu.max", directory);
+  if (!read_file(file, text)) return 0;
   return std::sscanf(text, "%lld %lld", &quota_us, &period_us) == 2 ? milli(quota_us, period_us)
                                                                     : 0;
 }
 
-std::int64_t quota_v1() {
-  char path[512], file[640], text[128];
-  if (!cgroup_path(":cpu", path)) return 0;
-  long long values[2] = {0, 0};
-  const char* names[2] = {"cpu.cfs_quota_us", "cpu.cfs_period_us"};
-  for (int i = 0; i < 2; ++i) {
-    char root[128];
-    std::snprintf(file, sizeof file, "/sys/fs/cgroup/cpu%s/%s", path, names[i]);
-    std::snprintf(root, sizeof root, "/sys/fs/cgroup/cpu/%s", names[i]);
-    if (!read_file(file, text) && !read_file(root, text)) return 0;
-    values[i] = std::atoll(text);
+std::int64_t quota_v1(const char* directory) {
+  char file[1100], text[128];
+  std::snprintf(file, sizeof file, "%s/cpu.cfs_quota_us", directory);
+  if (!read_file(file, text)) return 0;
+  const long long quota_us = std::atoll(text);
+  std::snprintf(file, sizeof file, "%s/cpu.cfs_period_us", directory);
+  if (!read_file(file, text)) return 0;
+  return milli(quota_us, std::atoll(text));
+}
+
+// The least that `mount`/`path` and the directories above it grant: a limit holds for everything
+// below it. Inside a container `path` may be the host's, and only the mount itself is there.
+template <class Quota>
+std::int64_t least_quota(const char* mount, char* path, Quota quota_of) {
+  std::int64_t least = 0;
+  for (;;) {
+    char directory[1024];
+    std::snprintf(directory, sizeof directory, "%s%s", mount, path);
+    const std::int64_t quota = quota_of(directory);
+    if (quota > 0 && (least == 0 || quota < least)) least = quota;
+    char* last = std::strrchr(path, '/');
+    if (last == nullptr) return least;
+    *last = '\0';
   }
-  return milli(values[0], values[1]);
 }
 
 }  // namespace
@@ -99,9 +116,13 @@ CpuMask usable_cpus() {
   return mask;
 }
 
-std::int64_t cgroup_cpu_quota_milli() {
-  const std::int64_t v2 = quota_v2();
-  return v2 != 0 ? v2 : quota_v1();
+std::int64_t cgroup_cpu_quota_milli(const char* listing, const char* mount) {
+  char path[512], controller[512];
+  if (cgroup_path(listing, "", path))
+    if (const std::int64_t quota = least_quota(mount, path, quota_v2)) return quota;
+  if (!cgroup_path(listing, "cpu", path)) return 0;
+  std::snprintf(controller, sizeof controller, "%s/cpu", mount);
+  return least_quota(controller, path, quota_v1);
 }
 
 std::size_t last_level_cache_bytes() {

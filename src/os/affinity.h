@@ -21,8 +21,10 @@ struct CpuMask {
 // The affinity mask of the calling thread.
 [[nodiscard]] CpuMask usable_cpus();
 
-// CPUs' worth of time that the cgroup (v1 or v2) grants, in thousandths; 0 when unlimited.
-[[nodiscard]] std::int64_t cgroup_cpu_quota_milli();
+// CPUs' worth of time that the cgroup (v1 or v2) and those above it grant, in thousandths; 0 when
+// unlimited. The arguments are for tests.
+[[nodiscard]] std::int64_t cgroup_cpu_quota_milli(const char* listing = "/proc/self/cgroup",
+                                                  const char* mount = "/sys/fs/cgroup");
 
 // The size of the largest cache of CPU 0, from sysfs; 32 MiB when that cannot be read.
 [[nodiscard]] std::size_t last_level_cache_bytes();

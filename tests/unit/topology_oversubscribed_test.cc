@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "topology/topology.h"
+
+namespace tutti::topology {
+namespace {
+
+struct Case {
+  const char* name;
+  std::vector<std::vector<int>> cpus;  // of each rank
+  std::vector<std::int64_t> quotas_milli;
+  bool oversubscribed;
+};
+
+const Case cases[] = {
+    {"one_rank_one_core", {{0}}, {}, false},
+    {"as_many_ranks_as_cores", {{0, 1}, {0, 1}}, {}, false},
+    {"more_ranks_than_cores", {{0, 1}, {0, 1}, {0, 1}}, {}, true},
+    {"each_bound_to_its_own", {{0}, {1}, {2}, {3}}, {}, false},
+    {"two_bound_to_one", {{0}, {0}, {2}, {3}}, {}, true},
+    {"two_bound_to_one_of_many", {{5}, {5}, {0, 1, 2, 3, 4, 5, 6, 7}}, {}, true},
+    {"a_full_domain_beside_an_empty_one", {{0, 1}, {0, 1}, {0, 1}, {2, 3, 4, 5}}, {}, true},
+    {"domains_that_fit", {{0, 1}, {0, 1}, {2, 3}, {2, 3}}, {}, false},
+    {"bound_within_a_domain_that_is_full", {{0}, {0, 1}, {0, 1}, {4, 5}}, {}, true},
+    {"beyond_cpu_64", {{64}, {128}, {1023}}, {}, false},
+    {"the_same_beyond_cpu_64", {{700}, {700}}, {}, true},
+    {"an_unknown_mask", {{}, {0, 1}}, {}, true},
+    {"a_quota_that_suffices", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {2000, 2000}, false},
+    {"a_quota_that_does_not", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {1500, 1500}, true},
+    {"a_quota_on_one_of_them", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 1000}, true},
+    {"no_quota", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 0}, false},
+};
+
+std::vector<Seat> seats_of(const Case& example) {
+  std::vector<Seat> seats;
+  for (std::size_t rank = 0; rank < example.cpus.size(); ++rank) {
+    Seat seat;
+    for (const int cpu : example.cpus[rank])
+      seat.cpus.words[static_cast<std::size_t>(cpu) / 64] |= std::uint64_t{1} << (cpu % 64);
+    if (!example.quotas_milli.empty()) seat.quota_milli = example.quotas_milli[rank];
+    seats.push_back(seat);
+  }
+  return seats;
+}
+
+class Oversubscribed : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Oversubscribed, AsTheTableSays) {
+  EXPECT_EQ(oversubscribed(seats_of(GetParam())), GetParam().oversubscribed);
+}
+
+// All ranks must come to the same answer, whatever order they see each other in.
+TEST_P(Oversubscribed, WhateverTheOrder) {
+  std::vector<Seat> seats = seats_of(GetParam());
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    std::rotate(seats.begin(), seats.begin() + 1, seats.end());
+    EXPECT_EQ(oversubscribed(seats), GetParam().oversubscribed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Oversubscribed, ::testing::ValuesIn(cases),
+                         [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace tutti::topology

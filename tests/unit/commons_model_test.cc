@@ -197,8 +197,10 @@ TEST(CommonsWrong, AddressesThatAreNoBlocksEndTheProcess) {
 
 TEST(CommonsThreshold, SmallBlocksAreNotServed) {
   (void)share();
-  EXPECT_FALSE(may_serve(32 * kib - 1));
-  EXPECT_EQ(take(32 * kib - 1), nullptr);
+  const std::size_t threshold = options().commons_threshold;
+  EXPECT_TRUE(may_serve(threshold));
+  EXPECT_FALSE(may_serve(threshold - 1));
+  EXPECT_EQ(take(threshold - 1), nullptr);
   EXPECT_EQ(take(0), nullptr);
   EXPECT_EQ(take(~std::size_t{0}), nullptr);
   EXPECT_EQ(allocate(32 * kib, std::size_t{1} << 62, false), nullptr);

@@ -89,11 +89,12 @@ TEST(CommonsResize, ShrinkingGivesPagesBack) {
 }
 
 TEST(CommonsResize, BetweenHalfTheThresholdAndTheThresholdABlockStays) {
-  unsigned char* block = take(40 * kib);
-  EXPECT_EQ(resize(block, 20 * kib), block);
-  EXPECT_EQ(resize(block, 33 * kib), block);
-  EXPECT_EQ(resize(block, 16 * kib - 1), nullptr);
-  EXPECT_GE(usable_bytes(block), 33 * kib);
+  const std::size_t threshold = options().commons_threshold;
+  unsigned char* block = take(threshold + 8 * kib);
+  EXPECT_EQ(resize(block, threshold / 2), block);
+  EXPECT_EQ(resize(block, threshold + 1), block);
+  EXPECT_EQ(resize(block, threshold / 2 - 1), nullptr);
+  EXPECT_GE(usable_bytes(block), threshold + 1);
   release(block);
 }
 

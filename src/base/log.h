@@ -14,7 +14,7 @@ bool enabled(Level level);
 [[gnu::format(printf, 1, 2)]] void warn(const char* format, ...);
 [[gnu::format(printf, 1, 2)]] void info(const char* format, ...);
 [[gnu::format(printf, 1, 2)]] void debug(const char* format, ...);
-// Always printed, whatever the level: the job is about to end.
+// Always printed, whatever the level, and kept in TUTTI_REPORT.fatal: the job is about to end.
 [[gnu::format(printf, 1, 2)]] void fatal(const char* format, ...);
 
 }  // namespace tutti::log

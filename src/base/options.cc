@@ -56,7 +56,7 @@ bool readable(const char* text) {
 }
 
 // Variables of other parts of Tutti that are not options of the library.
-constexpr const char* other_names[] = {"TUTTI_HOME"};
+constexpr const char* other_names[] = {"TUTTI_HOME", "TUTTI_LIBRARY"};
 
 log::Level level_of(const char* text) {
   if (std::strcmp(text, "quiet") == 0) return log::Level::quiet;
@@ -98,17 +98,17 @@ void check_variable(const char* name, const char* value) {
   std::size_t best = ~std::size_t{0};
   for (const char* other : other_names)
     if (std::strcmp(name, other) == 0) return;
-#define TUTTI_OPTION(option, type, fallback, meaning)                                             \
-  environment_name(#option, known);                                                               \
-  if (std::strcmp(known, name) == 0) {                                                            \
-    if (!readable<Options::type>(value))                                                          \
-      log::warn("%s=%s cannot be read as " #type "; the default %s is used", name, value,         \
-                fallback);                                                                        \
-    return;                                                                                       \
-  }                                                                                               \
-  if (const std::size_t d = distance(name, known); d < best) {                                    \
-    best = d;                                                                                     \
-    nearest = std::strcpy(nearest_name, known);                                                   \
+#define TUTTI_OPTION(option, type, fallback, meaning)                                     \
+  environment_name(#option, known);                                                       \
+  if (std::strcmp(known, name) == 0) {                                                    \
+    if (!readable<Options::type>(value))                                                  \
+      log::warn("%s=%s cannot be read as " #type "; the default %s is used", name, value, \
+                fallback);                                                                \
+    return;                                                                               \
+  }                                                                                       \
+  if (const std::size_t d = distance(name, known); d < best) {                            \
+    best = d;                                                                             \
+    nearest = std::strcpy(nearest_name, known);                                           \
   }
 #include "base/options.def"
 #undef TUTTI_OPTION

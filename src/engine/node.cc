@@ -105,6 +105,7 @@ Status Node::join(const Exchange& group, std::shared_ptr<Node>& joined) {
     status = node->segment_.attach(host.invitation);
   }
 
+  if (status.ok()) node->segment_.sign_in(node->rank_);
   Verdict verdict{status.ok(), allowed.commons, allowed.cma};
   node->reaches_.resize(node->members_.size());
   for (int peer = 0; peer < node->size(); ++peer) {

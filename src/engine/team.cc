@@ -119,10 +119,11 @@ std::vector<fabric::Desk*> desks_of(const segment::Segment& segment, std::uint64
   return desks;
 }
 
-std::vector<fabric::NodeHost::Peer> peers_of(const Node& node, const std::vector<int>& members) {
+std::vector<fabric::NodeHost::Peer> peers_of(Node& node, const std::vector<int>& members) {
   std::vector<fabric::NodeHost::Peer> peers;
   for (int member : members)
-    peers.push_back({&node.reach(member), member == node.rank() ? 0 : node.member(member).pid});
+    peers.push_back({&node.reach(member), member == node.rank() ? 0 : node.member(member).pid,
+                     &node.segment().presence(member)});
   return peers;
 }
 

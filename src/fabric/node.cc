@@ -7,17 +7,18 @@
 #include "os/os.h"
 
 namespace tutti::fabric {
-void NodeHost::sleep(const Watch& watch, std::int64_t nap_ns) {
-  segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, nap_ns);
-  if (watch.word->load(std::memory_order_acquire) != watch.seen) return;
+
+void NodeHost::look_for_the_dead(const Watch& watch) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
-  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
-    if (peers_[peer].pid == 0 || !os::has_ended(peers_[peer].pid)) continue;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    if (peer.pid == 0 || !segment::Segment::marked_as_ended(*peer.presence)) continue;
+    if (!os::is_ending(peer.pid)) continue;  // a thread of it may have ended alone
     // Looked at once more after its end is known: its last act may have been the awaited one, or
     // it may have done its part and left for good.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return;
-    if (watch.desks[peer]->done.load(std::memory_order_acquire) >= watch.step) continue;
-    emergencies_.peer_lost(emergencies_.context, static_cast<int>(peer));
+    if (watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step) continue;
+    emergencies_.peer_lost(emergencies_.context, static_cast<int>(i));
   }
 }
 

@@ -23,8 +23,9 @@ struct Emergencies {
 class NodeHost {
  public:
   struct Peer {
-    const memory::Reach* reach = nullptr;  // nullptr for threads of this process
-    pid_t pid = 0;
+    const memory::Reach* reach = nullptr;                  // nullptr for threads of this process
+    pid_t pid = 0;                                         // 0: this one
+    const std::atomic<std::uint32_t>* presence = nullptr;  // see segment/segment.h
   };
 
   NodeHost(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
@@ -86,8 +87,8 @@ class NodeHost {
  private:
   // Polls before anything else is tried, without the pause that makes a poll slow.
   static constexpr int tight_polls = 64;
-  // The first look comes soon, to name a killed rank before the launcher ends the others.
-  static constexpr std::int64_t first_nap_ns = 1'000'000;
+  // Short at first, to name a killed rank before the launcher ends the others.
+  static constexpr std::int64_t first_nap_ns = 100'000;
   static constexpr std::int64_t longest_nap_ns = 100'000'000;
 
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
@@ -108,13 +109,16 @@ class NodeHost {
     for (std::int64_t yields = 0; yields < patience_.yields; ++yields) {
       if (poll(watch)) return;
       ::sched_yield();
+      if (yields % 8 == 7) look_for_the_dead(watch);
     }
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
-         nap_ns = std::min(2 * nap_ns, longest_nap_ns))
-      sleep(watch, nap_ns);
+         nap_ns = std::min(2 * nap_ns, longest_nap_ns)) {
+      segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, nap_ns);
+      look_for_the_dead(watch);
+    }
   }
-  // Until the word changes; after `nap_ns` without a change, looks whether everyone is still alive.
-  void sleep(const Watch& watch, std::int64_t nap_ns);
+  // Does not return when the wait is in vain.
+  void look_for_the_dead(const Watch& watch);
 
   std::vector<Peer> peers_;
   memory::Ways ways_;

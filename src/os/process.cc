@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 namespace tutti::os {
 namespace {
@@ -77,6 +78,28 @@ bool has_ended(pid_t pid) {
   const bool result = ::poll(&ended, 1, 0) == 1;
   ::close(pidfd);
   return result;
+}
+
+bool is_ending(pid_t pid) {
+  constexpr unsigned long exiting = 0x4;  // PF_EXITING, in field 9 of proc_pid_stat(5)
+  char path[64], text[1024];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  const ssize_t length = ::read(fd, text, sizeof text - 1);
+  ::close(fd);
+  if (length <= 0) return length < 0 && errno == ESRCH;
+  text[length] = '\0';
+  const char* after_name = std::strrchr(text, ')');  // the name may hold anything
+  char state = '?';
+  unsigned long flags = 0, threads = 0;
+  if (after_name == nullptr ||
+      std::sscanf(after_name,
+                  ") %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                  "%*d %lu",
+                  &state, &flags, &threads) != 3)
+    return has_ended(pid);
+  return (state == 'Z' || state == 'X' || (flags & exiting) != 0) && threads <= 1;
 }
 
 }  // namespace tutti::os

@@ -25,4 +25,8 @@ namespace tutti::os {
 // Whether `pid` has ended (a zombie has). False when that cannot be known.
 [[nodiscard]] bool has_ended(pid_t pid);
 
+// Whether `pid` has ended or its only thread left is on its way out: known a little earlier, before
+// its parent is told. False when that cannot be known.
+[[nodiscard]] bool is_ending(pid_t pid);
+
 }  // namespace tutti::os

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "segment/segment.h"
 
+#include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/bits.h"
 #include "os/os.h"
@@ -29,6 +33,19 @@ struct Header {
   std::uint64_t free[size_classes];  // heads of lists of free slices, 0 ends one
   std::uint64_t in_use;
 };
+
+// After the header: a robust mutex a member, which it holds as long as it lives. Of a mutex the
+// first word is the futex in which the kernel marks the owner's end.
+constexpr std::uint64_t presence_at = page_bytes;
+constexpr std::uint64_t presence_bytes = line_bytes;
+constexpr std::uint64_t most_members = 4096;
+constexpr std::uint64_t slices_at = presence_at + most_members * presence_bytes;
+static_assert(sizeof(pthread_mutex_t) <= presence_bytes);
+
+pthread_mutex_t* presence_of(std::byte* base, int member) {
+  return reinterpret_cast<pthread_mutex_t*>(base + presence_at +
+                                            static_cast<std::uint64_t>(member) * presence_bytes);
+}
 
 // At the start of each slice; the desks follow on the next page.
 struct SliceHeader {
@@ -76,7 +93,7 @@ std::uint64_t slice_bytes(int size_class) {
 }  // namespace
 
 Segment::~Segment() {
-  if (base_ != nullptr) ::munmap(base_, segment_bytes);
+  if (base_ != nullptr && sign_out()) ::munmap(base_, segment_bytes);
   close_descriptor();
 }
 
@@ -89,7 +106,7 @@ Status Segment::create() {
   if (base_ == nullptr) return Status::system(errno, "mmap of the node segment");
   Header* header = header_of(base_);
   header->magic = magic;
-  header->next = page_bytes;
+  header->next = slices_at;
   if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
     return Status::system(errno, "getrandom");
   return {};
@@ -159,6 +176,34 @@ Desk* Segment::desk(std::uint64_t offset, int rank) const {
   return std::launder(reinterpret_cast<Desk*>(base_ + offset + page_bytes +
                                               static_cast<std::uint64_t>(rank) *
                                                   round_up(sizeof(Desk), page_bytes)));
+}
+
+void Segment::sign_in(int member) {
+  if (static_cast<std::uint64_t>(member) >= most_members) return;  // noticed later, by its process
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_t* mutex = presence_of(base_, member);
+  if (::pthread_mutex_init(mutex, &attributes) == 0 && ::pthread_mutex_lock(mutex) == 0)
+    signed_in_ = member;
+  ::pthread_mutexattr_destroy(&attributes);
+}
+
+// False: the thread that signed in still holds its mutex, which must then stay mapped.
+bool Segment::sign_out() {
+  if (signed_in_ < 0) return true;
+  return ::pthread_mutex_unlock(presence_of(base_, std::exchange(signed_in_, -1))) == 0;
+}
+
+const std::atomic<std::uint32_t>& Segment::presence(int member) const {
+  const auto index = std::min(static_cast<std::uint64_t>(member), most_members - 1);
+  return *reinterpret_cast<const std::atomic<std::uint32_t>*>(
+      presence_of(base_, static_cast<int>(index)));
+}
+
+bool Segment::marked_as_ended(const std::atomic<std::uint32_t>& presence) {
+  return (presence.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
 }
 
 std::uint64_t Segment::slices_in_use() const {

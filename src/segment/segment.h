@@ -4,6 +4,7 @@
 // system, so nothing is left behind however the job ends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,9 +47,19 @@ class Segment {
 
   [[nodiscard]] std::uint64_t slices_in_use() const;
 
+  // Who is alive. A member signs in, once, from a thread that stays; when that thread ends for
+  // whatever reason, the kernel marks the member's presence before it tells any parent. Members are
+  // numbered as the node's ranks.
+  void sign_in(int member);
+  [[nodiscard]] const std::atomic<std::uint32_t>& presence(int member) const;
+  [[nodiscard]] static bool marked_as_ended(const std::atomic<std::uint32_t>& presence);
+
  private:
+  [[nodiscard]] bool sign_out();
+
   std::byte* base_ = nullptr;
   int fd_ = -1;
+  int signed_in_ = -1;
 };
 
 }  // namespace tutti::segment

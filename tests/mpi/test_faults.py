@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Failure is a feature: a right answer or one clear sentence, and nothing left behind."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from mpis import MAIN, Mpi
+
+RUNGS = ["commons,cma,bounce", "cma,bounce", "bounce"]
+every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+
+
+def faults(mpi: Mpi, ranks: int, what: str, tutti: dict[str, str] | None = None, **more):
+    program = mpi.compile("faults.cc")
+    result = mpi.run(ranks, [str(program), what], tutti or {}, **more)
+    running = subprocess.run(["pgrep", "-f", str(program)], capture_output=True, text=True)
+    assert running.stdout == "", "processes left behind"
+    assert [path for path in Path("/dev/shm").iterdir() if "tutti" in path.name] == []
+    return result
+
+
+# Whoever is first to say so: a rank that waited, or a launcher that ended it before it could.
+LAUNCHERS = r"rank 1 with PID \d+|process rank 1|Killed \(signal 9\)|9 \(Killed\)|EXIT CODE"
+
+
+@every_mpi
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_killed_rank_ends_the_job_with_its_name(mpi: Mpi, rung: str, tmp_path) -> None:
+    began = time.monotonic()
+    report = tmp_path / "report.json"
+    result = faults(mpi, 3, "killed", {"TUTTI_MEMORY": rung, "TUTTI_REPORT": str(report)})
+    assert time.monotonic() - began < 20
+    assert result.returncode != 0
+    assert re.search(
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Allreduce "
+        rf"of 1048576 bytes|{LAUNCHERS}",
+        result.stdout + last_words(report),
+    ), result.stdout
+
+
+@every_mpi
+def test_a_rank_that_leaves_is_named(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = faults(mpi, 3, "left", {"TUTTI_REPORT": str(report)})
+    assert result.returncode != 0
+    assert re.search(
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Barrier"
+        rf"|{LAUNCHERS}",
+        result.stdout + last_words(report),
+    ), result.stdout
+
+
+def last_words(report: Path) -> str:
+    path = report.with_name(report.name + ".fatal")
+    return path.read_text() if path.exists() else ""
+
+
+@every_mpi
+def test_different_collectives_are_named(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = faults(mpi, 2, "mismatched", {"TUTTI_REPORT": str(report)})
+    assert result.returncode != 0
+    said = last_words(report)
+    assert "called different things: rank" in said
+    assert "MPI_Bcast, root 0 of 4 bytes" in said
+    assert "MPI_Allreduce of 4 bytes" in said
+
+
+@every_mpi
+@pytest.mark.parametrize("rung", RUNGS)
+def test_fork_in_the_middle_keeps_memories_apart(mpi: Mpi, rung: str) -> None:
+    result = faults(mpi, 2, "forked", {"TUTTI_MEMORY": rung})
+    assert result.returncode == 0 and "forked: 0 wrong" in result.stdout, result.stdout
+
+
+@every_mpi
+def test_ten_thousand_communicators_leave_memory_flat(mpi: Mpi) -> None:
+    bare = re.search(r"grown by (-?\d+) KiB", faults_bare(mpi))
+    result = faults(mpi, 2, "communicators")
+    found = re.search(r"communicators: 0 wrong, grown by (-?\d+) KiB", result.stdout)
+    assert result.returncode == 0 and found and bare, result.stdout
+    assert int(found[1]) < int(bare[1]) + 1024
+
+
+def faults_bare(mpi: Mpi) -> str:
+    return mpi.run(2, [str(mpi.compile("faults.cc")), "communicators"]).stdout
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_bytes_beyond_two_to_the_31(rung: str) -> None:
+    result = faults(MAIN[0], 2, "large", {"TUTTI_MEMORY": rung}, timeout_s=400)
+    assert result.returncode == 0 and "large: 0 wrong" in result.stdout, result.stdout

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,6 +116,11 @@ Status Segment::create() {
 Status Segment::attach(const Invitation& invitation) {
   const int fd = os::borrow_descriptor(invitation.pid, invitation.fd);
   if (fd < 0) return Status::system(errno, "opening the node segment of a peer");
+  struct stat found {};
+  if (::fstat(fd, &found) != 0 || found.st_size != static_cast<off_t>(segment_bytes)) {
+    ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
+    return Status::unsupported("a peer's process number means another process here");
+  }
   base_ = map(fd);
   const int error = errno;
   ::close(fd);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -32,7 +31,7 @@ class ThreadRanks {
     if (between != Between::threads) {
       const memory::Allowed allowed{.commons = false, .cma = true};
       self_.open(memory::introduce(allowed), allowed);
-      peer = {&self_, ::getpid()};
+      peer.reach = &self_;
     }
     for (int rank = 0; rank < ranks; ++rank)
       desks_.push_back(reinterpret_cast<fabric::Desk*>(

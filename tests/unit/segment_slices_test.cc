@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The node segment: made by one process, entered by others, cut into slices by all of them.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <random>
+
+#include "segment/segment.h"
+#include "support/fork_ranks.h"
+
+namespace tutti::segment {
+namespace {
+
+using test::Rank;
+
+// All ranks in one segment, which rank 0 has made.
+void enter(Rank& self, Segment& segment) {
+  if (self.rank == 0) RANK_CHECK(segment.create().ok());
+  Invitation mine{}, all[16];
+  if (self.rank == 0) mine = segment.invitation();
+  RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+  if (self.rank != 0) RANK_CHECK(segment.attach(all[0]).ok());
+  int ready = 1, everyone[16];
+  RANK_CHECK(self.world.allgather(&ready, everyone, sizeof ready));
+  segment.close_descriptor();
+}
+
+void barrier(Rank& self) {
+  int here = 1, everyone[16];
+  RANK_CHECK(self.world.allgather(&here, everyone, sizeof here));
+}
+
+TEST(Segment, IsSharedByAllThatAttach) {
+  const auto endings = test::fork_ranks(4, [](Rank& self) {
+    Segment segment;
+    enter(self, segment);
+    std::uint64_t mine = self.rank == 0 ? segment.allocate_slice(4) : 0, all[4];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    segment.desk(all[0], self.rank)->done.store(100 + static_cast<Step>(self.rank));
+    barrier(self);
+    for (int peer = 0; peer < 4; ++peer)
+      RANK_CHECK(segment.desk(all[0], peer)->done.load() == 100 + static_cast<Step>(peer));
+    RANK_CHECK(segment.slices_in_use() == 1);
+    barrier(self);
+    segment.leave_slice(all[0]);
+    barrier(self);
+    RANK_CHECK(segment.slices_in_use() == 0);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+TEST(Segment, TwoTeamsHaveDesksApart) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  std::vector<Desk*> desks;
+  for (const int members : {1, 2, 3, 5, 64}) {
+    const std::uint64_t slice = segment.allocate_slice(members);
+    ASSERT_NE(slice, 0u);
+    EXPECT_EQ(slice % page_bytes, 0u);
+    for (int rank = 0; rank < members; ++rank) desks.push_back(segment.desk(slice, rank));
+  }
+  std::sort(desks.begin(), desks.end());
+  for (std::size_t i = 0; i < desks.size(); ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(desks[i]) % alignof(Desk), 0u);
+    if (i > 0) {
+      EXPECT_GE(reinterpret_cast<std::byte*>(desks[i]),
+                reinterpret_cast<std::byte*>(desks[i - 1]) + sizeof(Desk));
+    }
+  }
+}
+
+// The state that a desk must not inherit from the team before.
+void expect_fresh(const Segment& segment, std::uint64_t slice, int members) {
+  for (int rank = 0; rank < members; ++rank) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(segment.desk(slice, rank));
+    for (std::size_t i = 0; i < offsetof(Desk, staging); ++i)
+      ASSERT_EQ(bytes[i], std::byte{0}) << "byte " << i << " of desk " << rank;
+  }
+}
+
+TEST(Segment, AReusedSliceIsAsNew) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  const std::uint64_t first = segment.allocate_slice(3);
+  for (int rank = 0; rank < 3; ++rank)
+    std::memset(static_cast<void*>(segment.desk(first, rank)), 0xff, sizeof(Desk));
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(segment.slices_in_use(), 1u);
+    segment.leave_slice(first);
+  }
+  EXPECT_EQ(segment.slices_in_use(), 0u);
+  // Four members take the same class of slices as three.
+  const std::uint64_t second = segment.allocate_slice(4);
+  EXPECT_EQ(second, first);
+  expect_fresh(segment, second, 4);
+}
+
+TEST(Segment, ThousandsOfSlicesTakeNoMoreThanTheirMost) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  std::uint64_t highest = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t slice = segment.allocate_slice(2);
+    ASSERT_NE(slice, 0u);
+    if (i == 0) highest = slice;
+    ASSERT_LE(slice, highest);
+    segment.leave_slice(slice);
+    segment.leave_slice(slice);
+  }
+}
+
+TEST(Segment, RefusesWhatDoesNotFit) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  EXPECT_EQ(segment.allocate_slice(1 << 20), 0u);
+  int slices = 0;
+  while (slices < 100'000 && segment.allocate_slice(1 << 12) != 0) ++slices;
+  EXPECT_GT(slices, 0);
+  EXPECT_LT(slices, 100'000);
+  EXPECT_NE(segment.allocate_slice(1), 0u);  // what is left serves smaller teams
+}
+
+TEST(Segment, AWrongNonceIsRefused) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    Segment segment;
+    if (self.rank == 0) RANK_CHECK(segment.create().ok());
+    Invitation mine{}, all[2];
+    if (self.rank == 0) mine = segment.invitation();
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    if (self.rank == 1) {
+      Invitation wrong = all[0];
+      ++wrong.nonce;
+      const Status status = segment.attach(wrong);
+      RANK_CHECK(status.code == Code::unsupported);
+    }
+    barrier(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// A process number may mean another process, whose descriptors are anything at all.
+TEST(Segment, AnythingElseIsRefused) {
+  const int empty = ::memfd_create("empty", MFD_CLOEXEC);
+  const int small = ::memfd_create("small", MFD_CLOEXEC);
+  ASSERT_EQ(::ftruncate(small, 100), 0);
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe2(pipe_ends, O_CLOEXEC), 0);
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {empty, small, pipe_ends[0], null, 999}) {
+    Segment segment;
+    EXPECT_FALSE(segment.attach({::getpid(), fd, 0}).ok()) << fd;
+  }
+  for (const int fd : {empty, small, pipe_ends[0], pipe_ends[1], null}) ::close(fd);
+}
+
+// Several processes allocate and leave in random order; every desk is stamped by its slice's owner
+// and must still carry the stamp when the slice is left.
+TEST(Segment, ConcurrentAllocationNeverOverlaps) {
+  constexpr int ranks = 4;
+  const auto endings = test::fork_ranks(ranks, [](Rank& self) {
+    Segment segment;
+    enter(self, segment);
+    struct Held {
+      std::uint64_t slice;
+      int members, left;
+      Step stamp;
+    };
+    std::vector<Held> held;
+    std::mt19937_64 random(static_cast<unsigned>(self.rank) + 1);
+    for (int i = 0; i < 3000; ++i) {
+      if (held.size() < 20 && random() % 2 == 0) {
+        const int members = 1 + static_cast<int>(random() % 9);
+        const std::uint64_t slice = segment.allocate_slice(members);
+        RANK_CHECK(slice != 0);
+        const Step stamp = random() | 1;
+        for (int member = 0; member < members; ++member) {
+          Desk& desk = *segment.desk(slice, member);
+          RANK_CHECK(desk.done.load() == 0 && desk.lines[3].step.load() == 0);
+          RANK_CHECK(desk.share.claimed.load() == 0 && desk.sleepers.load() == 0);
+          desk.done = desk.lines[3].step = desk.share.claimed = stamp;
+          desk.sleepers = 1;
+        }
+        held.push_back({slice, members, 0, stamp});
+      } else if (!held.empty()) {
+        Held& one = held[random() % held.size()];
+        for (int member = 0; member < one.members; ++member) {
+          const Desk& desk = *segment.desk(one.slice, member);
+          RANK_CHECK(desk.done.load() == one.stamp && desk.share.claimed.load() == one.stamp);
+        }
+        segment.leave_slice(one.slice);
+        if (++one.left == one.members) {
+          one = held.back();
+          held.pop_back();
+        }
+      }
+    }
+    for (Held& one : held)
+      for (; one.left < one.members; ++one.left) segment.leave_slice(one.slice);
+    barrier(self);
+    RANK_CHECK(segment.slices_in_use() == 0);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// The members of one slice leave at the same time, again and again: the last one frees it, once.
+TEST(Segment, TheLastToLeaveFrees) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    Segment segment;
+    enter(self, segment);
+    for (int i = 0; i < 1000; ++i) {
+      std::uint64_t mine = self.rank == i % 3 ? segment.allocate_slice(3) : 0, all[3];
+      RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+      const std::uint64_t slice = all[i % 3];
+      RANK_CHECK(slice != 0);
+      RANK_CHECK(segment.slices_in_use() >= 1);
+      segment.leave_slice(slice);
+    }
+    barrier(self);
+    RANK_CHECK(segment.slices_in_use() == 0);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+}  // namespace
+}  // namespace tutti::segment

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sleeping and waking. A sleep that nobody ends lasts `never_ns`: one lost wake-up among all the
+// handoffs is enough to be seen, however loaded the machine is.
+#include "segment/wait.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "segment/desk.h"
+#include "support/fork_ranks.h"
+
+namespace tutti::segment {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using test::Rank;
+
+constexpr std::int64_t never_ns = 30'000'000'000;
+constexpr int handoffs = 100'000;
+
+// Two words, each with a count of its sleepers, in memory that forked processes share.
+struct Table {
+  struct alignas(line_bytes) Place {
+    std::atomic<std::uint64_t> word;
+    std::atomic<std::uint32_t> sleepers;
+  };
+  Place places[2];
+  Place slow[48];
+};
+
+Table* shared_table() {
+  void* memory =
+      ::mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return static_cast<Table*>(memory);
+}
+
+// The store that follows is queued behind these, which miss all caches, and can be overtaken by a
+// load: what the fences of wake() and sleep() are there for.
+void store_slowly(Table& table, std::uint64_t value) {
+#if defined(__x86_64__)
+  for (Table::Place& place : table.slow) __builtin_ia32_clflush(&place);
+  __builtin_ia32_mfence();
+#endif
+  for (Table::Place& place : table.slow) place.word.store(value, std::memory_order_relaxed);
+}
+
+void hand_over(Table& table, int mine, std::uint64_t i, const Patience& patience, unsigned delay) {
+  while (delay-- > 0) relax();
+  if (i % 4 == 0) store_slowly(table, i);
+  Table::Place& my = table.places[mine];
+  my.word.store(i, std::memory_order_release);
+  wake(my.word, my.sleepers, patience);
+}
+
+// Each in turn waits for the other's word to reach `i` and answers. With `jitter`, both take a
+// random time that is about as long as the way into sleep, so that many stores fall right into it.
+// False when a sleep was ended by its timeout alone.
+bool ping_pong(Table& table, int mine, const Patience& patience, bool jitter) {
+  std::minstd_rand random(static_cast<unsigned>(mine) + 1);
+  const auto delay = [&] { return jitter ? static_cast<unsigned>(random() % 64) : 0; };
+  Table::Place& other = table.places[1 - mine];
+  for (std::uint64_t i = 1; i <= handoffs; ++i) {
+    if (mine == 0) hand_over(table, mine, i, patience, delay());
+    for (unsigned left = delay(); left > 0 && other.word.load(std::memory_order_acquire) < i;
+         --left)
+      relax();
+    for (std::uint64_t seen; (seen = other.word.load(std::memory_order_acquire)) < i;) {
+      const auto start = Clock::now();
+      sleep(other.word, other.sleepers, seen, patience, never_ns);
+      if (Clock::now() - start >= std::chrono::nanoseconds(never_ns)) return false;
+    }
+    if (mine == 1) hand_over(table, mine, i, patience, delay());
+  }
+  return true;
+}
+
+class Wakeups : public ::testing::TestWithParam<bool> {};
+
+Patience impatient(bool asymmetric) { return {0, 0, asymmetric && os::enable_asymmetric_fence()}; }
+
+TEST_P(Wakeups, AreNeverLostBetweenProcesses) {
+  Table* table = shared_table();
+  ASSERT_NE(table, MAP_FAILED);
+  const auto endings = test::fork_ranks(2, [&](Rank& self) {
+    const Patience patience = impatient(GetParam());
+    RANK_CHECK(patience.asymmetric_fence == GetParam());
+    int ready = 1, all[2];
+    RANK_CHECK(self.world.allgather(&ready, all, sizeof ready));
+    RANK_CHECK(ping_pong(*table, self.rank, patience, true));
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  EXPECT_EQ(table->places[0].sleepers.load(), 0u);
+  EXPECT_EQ(table->places[1].sleepers.load(), 0u);
+  ::munmap(table, sizeof(Table));
+}
+
+TEST_P(Wakeups, AreNeverLostBetweenThreads) {
+  Table table{};
+  const Patience patience = impatient(GetParam());
+  bool other_ok = false;
+  std::thread other([&] { other_ok = ping_pong(table, 1, patience, false); });
+  EXPECT_TRUE(ping_pong(table, 0, patience, false));
+  other.join();
+  EXPECT_TRUE(other_ok);
+}
+
+// Many sleep on one word: one store wakes them all.
+TEST_P(Wakeups, ReachAllSleepers) {
+  Table* table = shared_table();
+  const auto endings = test::fork_ranks(5, [&](Rank& self) {
+    const Patience patience = impatient(GetParam());
+    Table::Place& bell = table->places[0];
+    std::atomic<std::uint64_t>& count = table->places[1].word;
+    for (std::uint64_t round = 1; round <= 300; ++round) {
+      if (self.rank == 0) {
+        while (count.load(std::memory_order_acquire) < 4 * (round - 1)) ::sched_yield();
+        bell.word.store(round, std::memory_order_release);
+        wake(bell.word, bell.sleepers, patience);
+        continue;
+      }
+      for (std::uint64_t seen; (seen = bell.word.load(std::memory_order_acquire)) < round;) {
+        const auto start = Clock::now();
+        sleep(bell.word, bell.sleepers, seen, patience, never_ns);
+        RANK_CHECK(Clock::now() - start < std::chrono::nanoseconds(never_ns));
+      }
+      count.fetch_add(1, std::memory_order_release);
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  ::munmap(table, sizeof(Table));
+}
+
+INSTANTIATE_TEST_SUITE_P(Fences, Wakeups, ::testing::Bool(),
+                         [](const auto& row) { return row.param ? "asymmetric" : "symmetric"; });
+
+TEST(Sleep, EndsByItsTimeout) {
+  Table table{};
+  const auto start = Clock::now();
+  sleep(table.places[0].word, table.places[0].sleepers, 0, {}, 20'000'000);
+  EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(19));
+  EXPECT_EQ(table.places[0].sleepers.load(), 0u);
+}
+
+TEST(Sleep, DoesNotBeginWhenTheWordHasChanged) {
+  Table table{};
+  table.places[0].word = 5;
+  const auto start = Clock::now();
+  for (const std::uint64_t seen : {std::uint64_t{4}, std::uint64_t{1} << 32 | 5})
+    sleep(table.places[0].word, table.places[0].sleepers, seen, {}, never_ns);
+  EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
+}
+
+}  // namespace
+}  // namespace tutti::segment

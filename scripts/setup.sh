@@ -63,6 +63,11 @@ environment() {
   printf '%s' "$stamp" >"$directory/.stamp"
 }
 
+case $PWD in
+  *[[:space:]:\;\&\|\<\>\(\)\$\`\\\"\'\*\?\[\]\{\}\!\#]*)
+    fail "the MPIs' compiler scripts do not work in $PWD: please move to a path without spaces and" \
+      "signs that a shell takes for its own" ;;
+esac
 debian_packages
 python=$(find_python)
 mapfile -t requirements < <(rows scripts/requirements.txt)

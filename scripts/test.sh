@@ -41,6 +41,13 @@ required() {
 
 python=.venv/bin/python
 run_pytest() { "$python" -m pytest -p no:cacheprovider "$@"; }
+# A line a test is too much to read: only the failures and the totals.
+run_ctest() {
+  local log=build/ctest.log code=0
+  ctest --test-dir build/release --output-on-failure -j "$(nproc)" >"$log" 2>&1 || code=$?
+  if [[ $code != 0 ]]; then grep -vE 'Passed|^ *Start ' "$log"; else grep 'tests passed' "$log"; fi
+  return "$code"
+}
 
 required "setup" scripts/setup.sh
 required "build" scripts/build.sh
@@ -48,7 +55,7 @@ step "layers" run_pytest tests/layers
 step "format" scripts/format.sh --check
 step "ruff" .venv/bin/ruff check .
 step "mypy" .venv/bin/mypy python/tutti tests/layers/layers.py
-step "unit tests" ctest --test-dir build/release --output-on-failure -j "$(nproc)"
+step "unit tests" run_ctest
 # A pytest run each: every folder has fixtures of its own.
 for folder in tests/*/; do
   folder=${folder%/}

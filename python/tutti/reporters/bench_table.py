@@ -36,7 +36,9 @@ def print_table(machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]
 
 
 def show_time(microseconds: float) -> str:
-    """Three digits that mean something, and no exponent."""
+    """About three digits, and no exponent."""
     if microseconds >= 100:
         return f"{microseconds:.0f}"
-    return f"{microseconds:.1f}" if microseconds >= 10 else f"{microseconds:.2f}"
+    if microseconds >= 10:
+        return f"{microseconds:.1f}"
+    return f"{microseconds:.2f}" if microseconds >= 0.1 else f"{microseconds:.3f}"

@@ -3,6 +3,7 @@
 // as pages are touched. The address-to-offset relation never changes, so nothing is cached and
 // nothing can become stale.
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -17,6 +18,12 @@ const char* Reach::open_commons(const Introduction& peer) {
   const int fd = os::borrow_descriptor(peer.pid, peer.fd);
   if (fd < 0)
     return "the peer's descriptor cannot be opened (/proc/PID/fd and pidfd_getfd refused)";
+  constexpr const char* something_else = "the peer's descriptor leads to something else";
+  struct stat found {};
+  if (::fstat(fd, &found) != 0 || found.st_size < static_cast<off_t>(peer.bytes)) {
+    ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
+    return something_else;
+  }
   void* window =
       ::mmap(nullptr, peer.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   ::close(fd);
@@ -28,7 +35,7 @@ const char* Reach::open_commons(const Introduction& peer) {
       reinterpret_cast<const volatile std::uint64_t*>(map({peer.mapped_probe, Way::mapped}));
   if (*probe == peer.nonce) return "";
   ::munmap(std::exchange(window_, nullptr), bytes_);
-  return "the peer's descriptor leads to something else";
+  return something_else;
 }
 
 Reach::~Reach() {

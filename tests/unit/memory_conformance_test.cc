@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract of memory/, one suite for every backend, between forked processes.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <random>
+
+#include "commons/commons.h"
+#include "memory/memory.h"
+#include "support/fork_ranks.h"
+#include "support/kinds.h"
+
+namespace tutti::memory {
+namespace {
+
+using test::Rank;
+
+// A backend and how to get memory that it reaches.
+struct Backend {
+  const char* name;  // as in TUTTI_MEMORY
+  Way way;
+  Ways ways;
+  void* (*allocate)(std::size_t bytes);
+};
+
+void* from_commons(std::size_t bytes) { return commons::allocate(bytes, 4096, false); }
+void* from_mmap(std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+// In the program's own data: below what any heap serves.
+void* from_static(std::size_t bytes) {
+  static std::byte memory[std::size_t{48} << 20];
+  return bytes <= sizeof memory ? memory : nullptr;
+}
+
+constexpr Backend backends[] = {
+    {"commons", Way::mapped, {.mapped = true, .copied = false}, from_commons},
+    {"cma", Way::copied, {.mapped = false, .copied = true}, from_mmap},
+    {"cma", Way::copied, {.mapped = true, .copied = true}, from_static},
+};
+
+constexpr std::size_t bytes = (std::size_t{40} << 20) + 12'345;
+
+void barrier(Rank& self) {
+  int here = 1, everyone[16];
+  RANK_CHECK(self.world.allgather(&here, everyone, sizeof here));
+}
+
+// What the buffer of `rank` holds in a round.
+void fill_round(int rank, int round, std::span<std::byte> out) {
+  test::fill(test::kinds[0], static_cast<std::uint64_t>(rank * 100 + round), out);
+}
+
+bool same_bytes(const void* a, const void* b, std::size_t size) {
+  return std::memcmp(a, b, size) == 0;
+}
+
+class Contract : public ::testing::TestWithParam<Backend> {};
+
+// Two processes that have opened a Reach to each other.
+struct Pair {
+  Pair(Rank& self, const Backend& backend) : peer(1 - self.rank) {
+    const Allowed allowed = memory::allowed(backend.name);
+    const Introduction mine = introduce(allowed);
+    Introduction all[2];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    reach.open(all[peer], allowed);
+    if (*reach.why_not(backend.way) != '\0')
+      std::fprintf(stderr, "%s\n", reach.why_not(backend.way));
+    RANK_CHECK(*reach.why_not(backend.way) == '\0');
+  }
+  int peer;
+  Reach reach;
+};
+
+Card swap_cards(Rank& self, const Card& mine) {
+  Card all[2];
+  RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+  return all[1 - self.rank];
+}
+
+TEST_P(Contract, ReadsAndWritesAnyRange) {
+  const Backend& backend = GetParam();
+  const auto endings = test::fork_ranks(2, [&](Rank& self) {
+    Pair pair(self, backend);
+    auto* mine = static_cast<std::byte*>(backend.allocate(bytes));
+    RANK_CHECK(mine != nullptr);
+    fill_round(self.rank, 0, {mine, bytes});
+    const Card card = offer(mine, bytes, backend.ways);
+    RANK_CHECK(card.way == backend.way);
+    const Card theirs = swap_cards(self, card);
+    RANK_CHECK((pair.reach.map(theirs) != nullptr) == (backend.way == Way::mapped));
+
+    std::vector<std::byte> expected(bytes), seen(bytes);
+    fill_round(pair.peer, 0, expected);
+    RANK_CHECK(pair.reach.read(theirs, 0, seen.data(), bytes).ok());
+    RANK_CHECK(seen == expected);
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 500; ++i) {
+      const std::size_t offset = random() % bytes;
+      const std::size_t most = i % 2 ? 100'000 : 20;
+      const std::size_t size = std::min(bytes - offset, 1 + random() % most);
+      const std::size_t to = random() % 64;
+      RANK_CHECK(pair.reach.read(theirs, offset, seen.data() + to, size).ok());
+      RANK_CHECK(same_bytes(seen.data() + to, expected.data() + offset, size));
+    }
+    barrier(self);
+
+    // Writes of odd sizes at odd places, and nothing beside them.
+    std::vector<std::byte> fresh(bytes);
+    fill_round(self.rank, 1, fresh);
+    const auto each_range = [&](auto&& what) {
+      std::mt19937_64 same(11);
+      for (std::size_t offset = 3; offset < bytes;) {
+        const std::size_t size = std::min(bytes - offset, 1 + same() % 300'000);
+        what(offset, size);
+        offset += size + 1 + same() % 5'000;
+      }
+    };
+    each_range([&](std::size_t offset, std::size_t size) {
+      RANK_CHECK(pair.reach.write(theirs, offset, fresh.data() + offset, size).ok());
+    });
+    barrier(self);
+    fill_round(self.rank, 0, expected);
+    fill_round(pair.peer, 1, fresh);
+    each_range([&](std::size_t offset, std::size_t size) {
+      std::memcpy(expected.data() + offset, fresh.data() + offset, size);
+    });
+    RANK_CHECK(same_bytes(mine, expected.data(), bytes));
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// What a process does to its buffer after the peer has looked is seen at the next look.
+TEST_P(Contract, IsNeverStale) {
+  const Backend& backend = GetParam();
+  const auto endings = test::fork_ranks(2, [&](Rank& self) {
+    Pair pair(self, backend);
+    constexpr std::size_t size = std::size_t{1} << 20;
+    std::vector<std::byte> expected(size), seen(size);
+    for (int round = 0; round < 30; ++round) {
+      auto* mine = static_cast<std::byte*>(backend.allocate(size));
+      RANK_CHECK(mine != nullptr);
+      fill_round(self.rank, round, {mine, size});
+      const Card theirs = swap_cards(self, offer(mine, size, backend.ways));
+      RANK_CHECK(pair.reach.read(theirs, 0, seen.data(), size).ok());
+      fill_round(pair.peer, round, expected);
+      RANK_CHECK(seen == expected);
+      if (const std::byte* window = pair.reach.map(theirs))
+        RANK_CHECK(same_bytes(window, expected.data(), size));
+      barrier(self);
+      if (backend.way == Way::mapped) commons::release(mine);
+      if (backend.allocate == from_mmap) ::munmap(mine, size);
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Contract, ::testing::ValuesIn(backends), [](const auto& row) {
+  return std::string(row.param.name) + (row.param.allocate == from_static ? "_static" : "");
+});
+
+TEST(Allowed, IsWhatTheOptionLists) {
+  struct {
+    const char* option;
+    bool commons, cma;
+  } const cases[] = {
+      {"commons,cma,bounce", true, true}, {"cma,bounce", false, true}, {"cma", false, true},
+      {"commons", true, false},           {"bounce", false, false},    {"", false, false},
+      {"commonsx,xcma", false, false},    {",cma,,", false, true}};
+  for (const auto& one : cases) {
+    EXPECT_EQ(allowed(one.option).commons, one.commons) << one.option;
+    EXPECT_EQ(allowed(one.option).cma, one.cma) << one.option;
+  }
+}
+
+TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
+  const auto endings = test::fork_ranks(1, [](Rank&) {
+    constexpr std::size_t size = std::size_t{1} << 20;
+    auto* heap = static_cast<std::byte*>(commons::allocate(size, 4096, false));
+    RANK_CHECK(heap != nullptr);
+    static std::byte elsewhere[64];
+    const Ways none{}, cma{false, true}, commons_only{true, false}, both{true, true};
+    RANK_CHECK(offer(heap, size, both).way == Way::mapped);
+    RANK_CHECK(offer(heap + 100, size - 100, commons_only).way == Way::mapped);
+    RANK_CHECK(offer(heap, size, cma).way == Way::copied);
+    RANK_CHECK(offer(heap, size, none).way == Way::staged);
+    RANK_CHECK(offer(elsewhere, sizeof elsewhere, both).way == Way::copied);
+    RANK_CHECK(offer(elsewhere, sizeof elsewhere, commons_only).way == Way::staged);
+    RANK_CHECK(offer(heap, std::size_t{1} << 60, both).way != Way::mapped);
+    RANK_CHECK(offer(heap, size, both).address == reinterpret_cast<std::uint64_t>(heap));
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+TEST(WhyNot, SaysWhatIsInTheWay) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    const Allowed all_ways = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_ways);
+    Introduction all[2];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    const Introduction& peer = all[1 - self.rank];
+    const auto why = [&](const Introduction& what, const Allowed& how, Way way) {
+      Reach reach;
+      RANK_CHECK(*reach.why_not(Way::staged) == '\0');
+      reach.open(what, how);
+      RANK_CHECK(*reach.why_not(Way::staged) == '\0');
+      return std::string(reach.why_not(way));
+    };
+    RANK_CHECK(std::string(Reach().why_not(Way::mapped)) == "not opened");
+    RANK_CHECK(why(peer, all_ways, Way::mapped).empty());
+    RANK_CHECK(why(peer, all_ways, Way::copied).empty());
+    RANK_CHECK(why(peer, allowed("cma"), Way::mapped) == "switched off by TUTTI_MEMORY");
+    RANK_CHECK(why(peer, allowed("commons"), Way::copied) == "switched off by TUTTI_MEMORY");
+
+    Introduction wrong = peer;
+    wrong.fd = -1;
+    RANK_CHECK(why(wrong, all_ways, Way::mapped) == "the peer has no commons");
+    wrong = peer;
+    wrong.fd = 777;
+    RANK_CHECK(why(wrong, all_ways, Way::mapped).find("cannot be opened") != std::string::npos);
+    wrong = peer;
+    ++wrong.nonce;
+    RANK_CHECK(why(wrong, all_ways, Way::mapped) ==
+               "the peer's descriptor leads to something else");
+    RANK_CHECK(why(wrong, all_ways, Way::copied) == "process_vm_readv reached another process");
+    wrong = peer;
+    wrong.probe = 64;  // nothing is mapped there
+    RANK_CHECK(why(wrong, all_ways, Way::copied) == "process_vm_readv failed");
+    barrier(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// A process number may mean another process, whose descriptors are anything at all.
+TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
+  const auto endings = test::fork_ranks(1, [](Rank&) {
+    const Allowed all_ways = allowed("commons,cma,bounce");
+    Introduction mine = introduce(all_ways);
+    const int small = ::memfd_create("small", MFD_CLOEXEC);
+    RANK_CHECK(::ftruncate(small, 100) == 0);
+    int pipe_ends[2];
+    RANK_CHECK(::pipe(pipe_ends) == 0);
+    for (const int fd : {small, pipe_ends[0], ::open("/dev/null", O_RDWR)}) {
+      mine.fd = fd;
+      Reach reach;
+      reach.open(mine, all_ways);
+      RANK_CHECK(*reach.why_not(Way::mapped) != '\0');
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Only address space: what a Reach opens, it gives back.
+TEST(Reach, LeavesNothingBehind) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    const Allowed all_ways = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_ways);
+    Introduction all[2];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    for (int i = 0; i < 5'000; ++i) {
+      Reach reach;
+      reach.open(all[1 - self.rank], all_ways);
+      RANK_CHECK(*reach.why_not(Way::mapped) == '\0');
+      Reach moved(std::move(reach));
+      RANK_CHECK(*moved.why_not(Way::mapped) == '\0');
+    }
+    const int fd = ::open("/dev/null", O_RDONLY);
+    RANK_CHECK(fd >= 0 && fd < 64);
+    barrier(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+}  // namespace
+}  // namespace tutti::memory

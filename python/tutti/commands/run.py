@@ -89,7 +89,11 @@ def run(
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json")
         before = _written(report)
+        words = report.with_name(report.name + ".fatal")  # what ranks said last
+        heard = words.stat().st_size if words.exists() else 0
         code = _start(found, job, report, quiet)
+        if words.exists():
+            summary.print_last_words(words.read_bytes()[heard:].decode(errors="replace"))
         reported = _written(report) != before
         if reported and not quiet:
             summary.print_summary(summary.read(report), str(found))

@@ -13,6 +13,7 @@ from tutti.errors import InstallationError
 from tutti.reporters.text import console, plural, show_bytes, table
 
 VERSION = 1
+MOST_LAST_WORDS = 3  # every rank that noticed says much the same
 WAYS = {
     "commons": "mapped memory",
     "cma": "the kernel's copy (CMA)",
@@ -58,6 +59,16 @@ def print_summary(report: dict[str, Any], mpi: str) -> None:
     for note in report.get("notes", []):
         out.print(f"note: {escape(note)}")
     out.print(f"next: `{_next_command(report, calls)}`")
+
+
+def print_last_words(text: str) -> None:
+    """Why ranks ended the job: launchers may throw away what they print just before the end."""
+    said = list(dict.fromkeys(text.splitlines()))
+    out = console(stderr=True)
+    for line in said[:MOST_LAST_WORDS]:
+        out.print(f"[bold]the job ended because[/]: {escape(line.removeprefix('tutti: '))}")
+    if len(said) > MOST_LAST_WORDS:
+        out.print(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
 
 
 def _next_command(report: dict[str, Any], calls: list[dict[str, Any]]) -> str:

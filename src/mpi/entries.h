@@ -15,6 +15,8 @@ struct Entries {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
+  int (*alloc_mem)(Aint, Word info, void*);
+  int (*free_mem)(void*);
   int (*barrier)(Word comm);
   int (*bcast)(void*, int, Word type, int root, Word comm);
   int (*bcast_c)(void*, Count, Word type, int root, Word comm);

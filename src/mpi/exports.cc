@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "mpi/entries.h"
 
+using tutti::mpi::Aint;
 using tutti::mpi::Count;
 using tutti::mpi::entries;
 using tutti::mpi::Word;
@@ -15,6 +16,10 @@ TUTTI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* pro
   return entries().init_thread(argc, argv, required, provided);
 }
 TUTTI_EXPORT int MPI_Finalize() { return entries().finalize(); }
+TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
+  return entries().alloc_mem(bytes, info, base);
+}
+TUTTI_EXPORT int MPI_Free_mem(void* base) { return entries().free_mem(base); }
 TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
 TUTTI_EXPORT int MPI_Bcast(void* buffer, int count, Word type, int root, Word comm) {
   return entries().bcast(buffer, count, type, root, comm);

@@ -46,6 +46,8 @@ class Front {
   static int init(int* argc, char*** argv);
   static int init_thread(int* argc, char*** argv, int required, int* provided);
   static int finalize();
+  static int alloc_mem(Aint bytes, Word info, void* base);
+  static int free_mem(void* base);
   void start();
   void report();
   [[noreturn]] static void end_job();

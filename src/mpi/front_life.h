@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "commons/commons.h"
 #include "mpi/front.h"
 
 namespace tutti::mpi {
@@ -35,8 +36,8 @@ const Entries& Front<H>::open(const Library& library) {
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
   engine::set_end_job(end_job);
 
-  static const Entries entries{init,    init_thread, finalize, barrier,   bcast,
-                               bcast_c, reduce,      reduce_c, allreduce, allreduce_c};
+  static const Entries entries{init,  init_thread, finalize, alloc_mem, free_mem,  barrier,
+                               bcast, bcast_c,     reduce,   reduce_c,  allreduce, allreduce_c};
   return entries;
 }
 
@@ -82,6 +83,24 @@ int Front<H>::finalize() {
     self.home_.reset();
   }
   return self.native_.finalize();
+}
+
+// Memory that is asked for to communicate with is in the commons, whatever the MPI's own comes
+// from.
+template <class H>
+int Front<H>::alloc_mem(Aint bytes, Word info, void* base) {
+  void* block =
+      bytes > 0 ? commons::allocate(static_cast<std::size_t>(bytes), page_bytes, false) : nullptr;
+  if (block == nullptr) return self_->native_.alloc_mem(bytes, handle(info), base);
+  std::memcpy(base, &block, sizeof block);  // MPI declares a pointer to a pointer as void*
+  return 0;
+}
+
+template <class H>
+int Front<H>::free_mem(void* base) {
+  if (!commons::owns(base)) return self_->native_.free_mem(base);
+  commons::release(base);
+  return 0;
 }
 
 template <class H>

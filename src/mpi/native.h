@@ -22,6 +22,9 @@ struct Native {
   int (*abort)(H comm, int code);
   int (*get_library_version)(char*, int*);
 
+  int (*alloc_mem)(Aint, H info, void*);
+  int (*free_mem)(void*);
+
   int (*barrier)(H comm);
   int (*bcast)(void*, int, H type, int root, H comm);
   int (*reduce)(const void*, void*, int, H type, H op, int root, H comm);
@@ -55,6 +58,8 @@ struct Native {
     mpi.load(finalized, "PMPI_Finalized");
     mpi.load(abort, "PMPI_Abort");
     mpi.load(get_library_version, "PMPI_Get_library_version");
+    mpi.load(alloc_mem, "PMPI_Alloc_mem");
+    mpi.load(free_mem, "PMPI_Free_mem");
     mpi.load(barrier, "PMPI_Barrier");
     mpi.load(bcast, "PMPI_Bcast");
     mpi.load(reduce, "PMPI_Reduce");

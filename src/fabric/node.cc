@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fabric/node.h"
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/base.h"
@@ -22,16 +23,24 @@ void NodeHost::look_for_the_dead(const Watch& watch) {
   }
 }
 
+void NodeHost::give_up(int peer, const Status& status) {
+  // Who ended in the midst of a copy is lost, whatever the copy said.
+  const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
+  if (status.error == ESRCH || (pid != 0 && os::has_ended(pid)))
+    emergencies_.peer_lost(emergencies_.context, peer);
+  emergencies_.unreachable(emergencies_.context, peer, status);
+}
+
 void NodeHost::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
   const Status status = peers_[static_cast<std::size_t>(peer)].reach->read(card, offset, to, bytes);
-  if (!status.ok()) emergencies_.unreachable(emergencies_.context, peer, status);
+  if (!status.ok()) give_up(peer, status);
 }
 
 void NodeHost::write(int peer, const Card& card, std::size_t offset, const void* from,
                      std::size_t bytes) {
   const Status status =
       peers_[static_cast<std::size_t>(peer)].reach->write(card, offset, from, bytes);
-  if (!status.ok()) emergencies_.unreachable(emergencies_.context, peer, status);
+  if (!status.ok()) give_up(peer, status);
 }
 
 std::byte* NodeHost::scratch(std::size_t bytes) {

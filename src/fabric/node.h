@@ -117,6 +117,8 @@ class NodeHost {
       look_for_the_dead(watch);
     }
   }
+  // A peer's memory could not be copied. Does not return.
+  void give_up(int peer, const Status& status);
   // Does not return when the wait is in vain.
   void look_for_the_dead(const Watch& watch);
 

@@ -6,15 +6,22 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 #include "support/script.h"
 
 namespace tutti::test {
 
+// Where the buffers of a scene come from.
+struct Arena {
+  void* (*allocate)(std::size_t bytes) = std::malloc;
+  void (*release)(void* memory) = std::free;
+};
+
 class Scene {
  public:
-  explicit Scene(Script script) : script_(std::move(script)) {
+  explicit Scene(Script script, Arena arena = {}) : script_(std::move(script)), arena_(arena) {
     const auto ranks = static_cast<std::size_t>(script_.ranks);
     std::size_t bytes = 0;
     for (const Op& op : script_.ops) {
@@ -24,10 +31,17 @@ class Scene {
         bytes += 2 * room(op);
       }
     }
-    memory_.assign(bytes, untouched);
+    bytes = std::max(bytes, std::size_t{1});
+    memory_ = {static_cast<std::byte*>(arena_.allocate(bytes)), bytes};
+    if (memory_.data() == nullptr) std::abort();
+    std::fill(memory_.begin(), memory_.end(), untouched);
     for (const Op& op : script_.ops) expected_.push_back(expected(op));
     entered_ = std::vector<std::atomic<int>>(script_.ops.size());
   }
+
+  ~Scene() { arena_.release(memory_.data()); }
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
 
   [[nodiscard]] const Script& script() const { return script_; }
 
@@ -41,6 +55,23 @@ class Scene {
       co_await rows_of<F>(op.algorithm.collective)[op.algorithm.row].run(f, work);
       leave(i, f.rank(), work);
     }
+  }
+
+  // The same for one rank that is a process, with a scene of its own like the others': run(op,
+  // work) performs the collective and blocks.
+  template <class Run>
+  void play_alone(int rank, Run run) {
+    for (std::size_t i = 0; i < script_.ops.size(); ++i) {
+      const coll::Work work = enter(i, rank);
+      run(script_.ops[i], work);
+      entered_[i] = script_.ranks;  // the others are counted in scenes of their own
+      leave(i, rank, work);
+    }
+  }
+  [[nodiscard]] std::string verdict_of(int rank) {
+    for (std::size_t i = 0; failure_.empty() && i < script_.ops.size(); ++i)
+      for (bool is_send : {true, false}) check_end(i, rank, is_send);
+    return failure_;
   }
 
   // After all ranks have ended: what is wrong, or "".
@@ -179,7 +210,8 @@ class Scene {
 
   Script script_;
   std::vector<Side> sides_;
-  std::vector<std::byte> memory_;
+  Arena arena_;
+  std::span<std::byte> memory_;
   std::vector<std::vector<std::byte>> expected_;
   std::vector<std::atomic<int>> entered_;  // how many ranks have, by call
   std::mutex mutex_;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong in a team ends with one sentence, soon, and leaves nothing behind.
+#include <dirent.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/engine.h"
+#include "os/os.h"
+#include "support/fork_ranks.h"
+
+namespace tutti::engine {
+namespace {
+
+using coll::Collective;
+using test::Rank;
+
+std::unique_ptr<Team> team_of(Rank& self, const char* option) {
+  ::setenv("TUTTI_MEMORY", option, 1);
+  std::shared_ptr<Node> node;
+  RANK_CHECK(Node::join(self.world, node).ok());
+  const char* why = "";
+  auto team = Team::create(self.world, node, why);
+  RANK_CHECK(team != nullptr);
+  return team;
+}
+
+std::set<std::string> shared_memory_files() {
+  std::set<std::string> names;
+  if (DIR* directory = ::opendir("/dev/shm")) {
+    while (const dirent* entry = ::readdir(directory)) names.insert(entry->d_name);
+    ::closedir(directory);
+  }
+  return names;
+}
+
+struct Death {
+  const char* name;
+  Collective collective;
+  std::size_t count;  // of floats
+  int root;
+  const char* option;
+};
+
+constexpr Death deaths[] = {
+    {"barrier", Collective::barrier, 0, 0, "commons,cma,bounce"},
+    {"small_bcast_from_the_dead", Collective::bcast, 4, 1, "commons,cma,bounce"},
+    {"small_bcast_to_the_dead", Collective::bcast, 4, 0, "commons,cma,bounce"},
+    {"staged_bcast", Collective::bcast, 100'000, 0, "bounce"},
+    {"direct_bcast", Collective::bcast, 100'000, 0, "cma,bounce"},
+    {"small_reduce", Collective::reduce, 4, 0, "commons,cma,bounce"},
+    {"reduce_to_the_dead", Collective::reduce, 100'000, 1, "cma,bounce"},
+    {"small_allreduce", Collective::allreduce, 4, 0, "commons,cma,bounce"},
+    {"staged_allreduce", Collective::allreduce, 100'000, 0, "bounce"},
+    {"direct_allreduce", Collective::allreduce, 100'000, 0, "cma,bounce"},
+};
+
+class Killed : public ::testing::TestWithParam<Death> {};
+
+// Rank 1 is killed between two calls, or by its peer in the midst of one.
+TEST_P(Killed, EndsTheOthersWithItsName) {
+  const Death& death = GetParam();
+  const auto before = shared_memory_files();
+  for (const bool in_the_midst : {false, true}) {
+    const auto endings = test::fork_ranks(
+        3,
+        [&](Rank& self) {
+          const auto team = team_of(self, death.option);
+          std::int32_t pids[3], mine = ::getpid();
+          RANK_CHECK(self.world.allgather(&mine, pids, sizeof mine));
+          if (self.rank == 2) std::fprintf(stderr, "victim %d\n", pids[1]);
+          std::vector<float> send(std::max<std::size_t>(1, death.count), 1.0f), recv(send);
+          for (int i = 0;; ++i) {
+            if (i == 50 && self.rank == 1 && !in_the_midst) ::kill(::getpid(), SIGKILL);
+            if (i == 50 && self.rank == 2 && in_the_midst) ::kill(pids[1], SIGKILL);
+            team->run(death.collective, {.send = send.data(),
+                                         .recv = recv.data(),
+                                         .count = death.count,
+                                         .element_bytes = 4,
+                                         .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
+                                         .root = death.root});
+          }
+        },
+        30);
+    EXPECT_EQ(endings.status, (std::vector<int>{1, -SIGKILL, 1})) << endings.output;
+    int victim = 0;
+    const std::size_t at = endings.output.find("victim ");
+    ASSERT_NE(at, std::string::npos);
+    std::sscanf(endings.output.c_str() + at, "victim %d", &victim);
+    EXPECT_NE(endings.output.find("rank 1 (process " + std::to_string(victim) + ") ended while"),
+              std::string::npos)
+        << endings.output;
+    EXPECT_NE(endings.output.find(std::string("MPI_") + coll::name_of(death.collective)),
+              std::string::npos)
+        << endings.output;
+  }
+  EXPECT_EQ(shared_memory_files(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Deaths, Killed, ::testing::ValuesIn(deaths),
+                         [](const auto& row) { return row.param.name; });
+
+// Rank 2 has done its part of the last collective and ends while the others still wait for one that
+// is late: nobody is lost.
+TEST(Faults, WhoHasDoneItsPartMayLeave) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    const auto team = team_of(self, "cma,bounce");
+    std::int32_t mine = ::getpid(), pids[3];
+    RANK_CHECK(self.world.allgather(&mine, pids, sizeof mine));
+    float value = 1, sum = 0;
+    if (self.rank == 1)  // comes only when rank 2 is gone
+      while (!os::has_ended(pids[2])) ::usleep(1000);
+    if (self.rank == 1) ::usleep(50'000);  // time enough to be missed
+    team->run(Collective::reduce, {.send = &value,
+                                   .recv = &sum,
+                                   .count = 1,
+                                   .element_bytes = 4,
+                                   .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
+                                   .root = 0});
+    if (self.rank == 0) RANK_CHECK(sum == 3);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+struct Disagreement {
+  const char* name;
+  Collective collective[2];  // of rank 0 and of the others
+  int root[2];
+  std::size_t count[2];  // of floats
+  const char* said[2];
+};
+
+constexpr Disagreement disagreements[] = {
+    {"collective",
+     {Collective::allreduce, Collective::bcast},
+     {0, 0},
+     {1, 1},
+     {"MPI_Allreduce of 4 bytes", "MPI_Bcast, root 0 of 4 bytes"}},
+    {"count",
+     {Collective::allreduce, Collective::allreduce},
+     {0, 0},
+     {1, 2},
+     {"MPI_Allreduce of 4 bytes", "MPI_Allreduce of 8 bytes"}},
+    {"large_count",
+     {Collective::allreduce, Collective::allreduce},
+     {0, 0},
+     {50'000, 50'001},
+     {"MPI_Allreduce of 200000 bytes", "MPI_Allreduce of 200004 bytes"}},
+    {"root",
+     {Collective::bcast, Collective::bcast},
+     {0, 1},
+     {20'000, 20'000},
+     {"MPI_Bcast, root 0 of 80000 bytes", "MPI_Bcast, root 1 of 80000 bytes"}},
+    {"barrier",
+     {Collective::barrier, Collective::allreduce},
+     {0, 0},
+     {0, 1},
+     {"MPI_Barrier", "MPI_Allreduce of 4 bytes"}},
+};
+
+class Mismatch : public ::testing::TestWithParam<Disagreement> {};
+
+TEST_P(Mismatch, IsNamed) {
+  const Disagreement& what = GetParam();
+  const auto endings = test::fork_ranks(
+      3,
+      [&](Rank& self) {
+        const auto team = team_of(self, "cma,bounce");
+        std::vector<float> send(100'000, 1.0f), recv(100'000);
+        const std::size_t side = self.rank == 0 ? 0 : 1;
+        for (int i = 0; i < 2; ++i)
+          team->run(what.collective[side],
+                    {.send = send.data(),
+                     .recv = recv.data(),
+                     .count = what.count[side],
+                     .element_bytes = 4,
+                     .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
+                     .root = what.root[side]});
+      },
+      30);
+  EXPECT_NE(endings.output.find("called different things"), std::string::npos) << endings.output;
+  for (const char* said : what.said)
+    EXPECT_NE(endings.output.find(said), std::string::npos) << said << " not in " << endings.output;
+  for (const int status : endings.status) EXPECT_NE(status, -SIGKILL) << "waited for ever";
+}
+
+INSTANTIATE_TEST_SUITE_P(What, Mismatch, ::testing::ValuesIn(disagreements),
+                         [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace tutti::engine

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams of forked processes, on every rung of the ladder of ways to reach memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "commons/commons.h"
+#include "engine/engine.h"
+#include "support/fork_ranks.h"
+#include "support/scene.h"
+
+namespace tutti::engine {
+namespace {
+
+using coll::Collective;
+using test::Rank;
+
+// What TUTTI_MEMORY may say, and how large messages from the heap and from elsewhere then move.
+struct Rung {
+  const char* name;
+  const char* option;
+  const char* heap_way;
+  const char* static_way;
+};
+constexpr Rung rungs[] = {{"commons", "commons,cma,bounce", "commons", "cma"},
+                          {"cma", "cma,bounce", "cma", "cma"},
+                          {"bounce", "bounce", "bounce", "bounce"}};
+
+// The heap, as it is under Tutti's preload: large blocks from the commons where it is allowed.
+constexpr test::Arena heap = {[](std::size_t bytes) {
+                                void* block = commons::allocate(bytes, 64, false);
+                                return block != nullptr ? block : std::malloc(bytes);
+                              },
+                              [](void* memory) {
+                                if (commons::owns(memory))
+                                  commons::release(memory);
+                                else
+                                  std::free(memory);
+                              }};
+
+// The program's own data.
+void* from_static(std::size_t bytes) {
+  static std::byte memory[std::size_t{256} << 20];
+  return bytes <= sizeof memory ? memory : nullptr;
+}
+constexpr test::Arena static_data = {from_static, [](void*) {}};
+
+std::shared_ptr<Node> join(Rank& self, const char* option = "commons,cma,bounce") {
+  ::setenv("TUTTI_MEMORY", option, 1);
+  std::shared_ptr<Node> node;
+  const Status status = Node::join(self.world, node);
+  if (!status.ok()) std::fprintf(stderr, "join: %s\n", status.what);
+  RANK_CHECK(status.ok());
+  RANK_CHECK(node->size() == self.size && node->rank() == self.rank);
+  return node;
+}
+
+std::unique_ptr<Team> team_of(const Exchange& group, const std::shared_ptr<Node>& home) {
+  const char* why = "";
+  auto team = Team::create(group, home, why);
+  if (team == nullptr) std::fprintf(stderr, "create: %s\n", why);
+  RANK_CHECK(team != nullptr);
+  RANK_CHECK(team->rank() == group.rank && team->size() == group.size);
+  return team;
+}
+
+void meet(Rank& self) {
+  int here = 1, all[64];
+  RANK_CHECK(self.world.allgather(&here, all, sizeof here));
+}
+
+void play(Team& team, std::uint64_t seed, const test::Arena& arena, std::size_t most_ops = 20) {
+  std::mt19937_64 random(test::mix(seed));
+  const auto algorithms = test::all_algorithms<fabric::NodeFabric>();
+  const auto& most = algorithms[random() % algorithms.size()];
+  test::Scene scene(
+      test::draw_script<fabric::NodeFabric>(random, most, team.size(), {.ops = most_ops}), arena);
+  scene.play_alone(team.rank(), [&](const test::Op& op, const coll::Work& work) {
+    team.run(op.algorithm.collective, work);
+  });
+  // No peer may touch these buffers any more, which a barrier gives it the time to.
+  team.run(Collective::barrier, {});
+  const std::string verdict = scene.verdict_of(team.rank());
+  if (!verdict.empty())
+    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), verdict.c_str());
+  RANK_CHECK(verdict.empty());
+}
+
+class OnRung : public ::testing::TestWithParam<Rung> {};
+
+TEST_P(OnRung, CollectivesGiveTheSequentialResult) {
+  for (const int ranks : {1, 2, 3, 4, 7}) {
+    const auto endings = test::fork_ranks(ranks, [](Rank& self) {
+      const auto team = team_of(self.world, join(self, GetParam().option));
+      for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        play(*team, 2 * seed, heap);
+        play(*team, 2 * seed + 1, static_data);
+      }
+    });
+    ASSERT_TRUE(endings.all(0)) << ranks << " ranks: " << endings.output;
+  }
+}
+
+TEST_P(OnRung, LargeMessagesTakeTheWayTheyShould) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    const Rung& rung = GetParam();
+    const auto team = team_of(self.world, join(self, rung.option));
+    constexpr std::size_t count = std::size_t{1} << 18;
+    const auto* kernel = reduce::find(reduce::Op::sum, reduce::Type::f32);
+    auto* heap_memory = heap.allocate(2 * count * sizeof(float));
+    for (const auto& [memory, way] : {std::pair{heap_memory, rung.heap_way},
+                                      std::pair{from_static(2 * count * 4), rung.static_way}}) {
+      auto* send = static_cast<float*>(memory);
+      float* recv = send + count;
+      for (std::size_t i = 0; i < count; ++i) send[i] = static_cast<float>(i % 1000);
+      const coll::Work work{
+          .send = send, .recv = recv, .count = count, .element_bytes = 4, .kernel = kernel};
+      team->run(Collective::allreduce, work);
+      for (std::size_t i = 0; i < count; ++i)
+        RANK_CHECK(recv[i] == 3 * static_cast<float>(i % 1000));
+      RANK_CHECK(std::string(last_way()) == way);
+      team->run(Collective::bcast, work);
+      RANK_CHECK(std::string(last_way()) == way);
+      team->run(Collective::reduce, work);
+      RANK_CHECK(std::string(last_way()) == way);
+      team->run(Collective::barrier, {});
+    }
+    RANK_CHECK(team->account_so_far().calls[static_cast<std::size_t>(Collective::bcast)] == 2);
+    RANK_CHECK(account().calls[static_cast<std::size_t>(Collective::allreduce)] == 2);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, OnRung, ::testing::ValuesIn(rungs),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(Team, NobodyLeavesABarrierBeforeAllHaveEntered) {
+  auto* entered = static_cast<std::atomic<int>*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  for (const int ranks : {2, 4, 9, 12}) {
+    *entered = 0;
+    const auto endings = test::fork_ranks(ranks, [&](Rank& self) {
+      const auto team = team_of(self.world, join(self));
+      for (int round = 1; round <= 500; ++round) {
+        entered->fetch_add(1);
+        team->run(Collective::barrier, {});
+        RANK_CHECK(entered->load() >= round * self.size);
+      }
+    });
+    ASSERT_TRUE(endings.all(0)) << endings.output;
+  }
+}
+
+// Teams of halves, of reversed order and of all, used in turn.
+TEST(Team, SubteamsAreApart) {
+  const auto endings = test::fork_ranks(5, [](Rank& self) {
+    const auto home = join(self);
+    const auto world = team_of(self.world, home);
+    std::vector<int> half, reversed;
+    for (int rank = 0; rank < self.size; ++rank)
+      if (rank % 2 == self.rank % 2) half.push_back(rank);
+    for (int rank = self.size - 1; rank >= 0; --rank) reversed.push_back(rank);
+    const auto halves = team_of(self.pipes.exchange(half, self.rank / 2), home);
+    const auto backwards = team_of(self.pipes.exchange(reversed, self.size - 1 - self.rank), home);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      play(*halves, 100 + seed + static_cast<unsigned>(self.rank % 2) * 50, heap, 6);
+      play(*backwards, 200 + seed, heap, 6);
+      play(*world, 300 + seed, static_data, 6);
+    }
+    meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Processes whose world is another's, as after a spawn: they join a Node of their own.
+TEST(Team, OfProcessesWithoutACommonHome) {
+  const auto endings = test::fork_ranks(4, [](Rank& self) {
+    std::vector<int> half;
+    for (int rank = 0; rank < self.size; ++rank)
+      if (rank / 2 == self.rank / 2) half.push_back(rank);
+    std::shared_ptr<Node> home;
+    RANK_CHECK(Node::join(self.pipes.exchange(half, self.rank % 2), home).ok());
+    const auto own = team_of(self.pipes.exchange(half, self.rank % 2), home);
+    const auto all = team_of(self.world, home);
+    const auto homeless = team_of(self.world, nullptr);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      play(*own, seed, heap, 6);
+      play(*all, 20 + seed, heap, 6);
+      play(*homeless, 40 + seed, static_data, 6);
+    }
+    meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+std::size_t resident_bytes() {
+  long total = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  RANK_CHECK(file != nullptr && std::fscanf(file, "%ld %ld", &total, &resident) == 2);
+  std::fclose(file);
+  return static_cast<std::size_t>(resident) * 4096;
+}
+
+TEST(Team, TenThousandLeakNothing) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    const auto home = join(self);
+    std::size_t early_bytes = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      {
+        const auto team = team_of(self.world, home);
+        std::uint64_t word = self.rank == i % 3 ? static_cast<unsigned>(i) : 0;
+        team->run(Collective::bcast, {.recv = &word, .count = 8, .root = i % 3});
+        RANK_CHECK(word == static_cast<unsigned>(i));
+      }
+      if (i == 1000) early_bytes = resident_bytes();
+    }
+    meet(self);
+    RANK_CHECK(home->segment().slices_in_use() == 0);
+    RANK_CHECK(resident_bytes() < early_bytes + (std::size_t{256} << 10));
+    const int fd = ::dup(0);
+    RANK_CHECK(fd < 100);
+    meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+TEST(Team, TheSegmentStaysWithinAMebibyteARank) {
+  const auto endings = test::fork_ranks(4, [](Rank& self) {
+    const auto home = join(self);
+    const auto team = team_of(self.world, home);
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) play(*team, seed, static_data);
+    // All that is resident of the mapping of the segment, from /proc/self/smaps.
+    std::FILE* file = std::fopen("/proc/self/smaps", "r");
+    RANK_CHECK(file != nullptr);
+    char line[512];
+    bool of_segment = false;
+    long kib = 0, one = 0;
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+      if (std::strchr(line, '-') != nullptr && std::strchr(line, '-') < std::strchr(line, ' '))
+        of_segment = std::strstr(line, "tutti-segment") != nullptr;
+      if (of_segment && std::sscanf(line, "Rss: %ld", &one) == 1) kib += one;
+    }
+    std::fclose(file);
+    RANK_CHECK(kib > 0 && kib <= 1024 * self.size);
+    meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+}  // namespace
+}  // namespace tutti::engine

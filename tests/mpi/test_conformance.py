@@ -21,12 +21,15 @@ def stride(mpi: Mpi, ranks: int, rung: str) -> int:
 
 def conforms(mpi: Mpi, ranks: int, rung: str, tmp_path) -> None:
     report = tmp_path / "report.json"
-    result = mpi.run(
-        ranks,
-        [str(mpi.compile("conformance.cc")), "--stride", str(stride(mpi, ranks, rung))]
-        + ["--expect", rung, "--reduce-in-place", str(int(mpi is not DEBIAN_MPICH))],
-        {"TUTTI_MEMORY": RUNGS[rung], "TUTTI_REPORT": str(report)},
-    )
+    arguments = {
+        "--stride": stride(mpi, ranks, rung),
+        "--expect": rung,
+        "--reduce-in-place": int(mpi is not DEBIAN_MPICH),
+    }
+    command = [str(mpi.compile("conformance.cc"))]
+    for name, value in arguments.items():
+        command += [name, str(value)]
+    result = mpi.run(ranks, command, {"TUTTI_MEMORY": RUNGS[rung], "TUTTI_REPORT": str(report)})
     found = re.search(r"conformance: (\d+) compared, (\d+) wrong", result.stdout)
     assert result.returncode == 0 and found, result.stdout[-3000:]
     assert int(found[1]) > 30 and int(found[2]) == 0

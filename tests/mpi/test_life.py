@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads, communicators of every kind, memory, and a library that is linked, not preloaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpis import LIBRARY, MAIN, OTHERS, PROGRAMS, Mpi
+
+every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
+
+
+@every_mpi
+@pytest.mark.parametrize("what", ["threads", "communicators", "memory", "unseen"])
+def test_life(mpi: Mpi, what: str, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = mpi.run(2, [str(mpi.compile("life.cc")), what], {"TUTTI_REPORT": str(report)})
+    assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout[-2000:]
+    if what in ("communicators", "memory", "threads"):
+        calls = json.loads(report.read_text())["calls"]
+        taken = {row["collective"]: row["taken"] for row in calls}
+        assert taken["Allreduce"] > 0
+    if what == "communicators":
+        reasons = next(row for row in calls if row["collective"] == "Allreduce")["reasons"]
+        assert "intercommunicator" in reasons
+
+
+@every_mpi
+def test_switched_off_everything_goes_to_the_mpi(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    off = {"TUTTI_OFF": "1", "TUTTI_REPORT": str(report)}
+    result = mpi.run(2, [str(mpi.compile("life.cc")), "communicators"], off)
+    assert result.returncode == 0 and "life: 0 wrong" in result.stdout
+    assert not report.exists()
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_linked_instead_of_preloaded(mpi: Mpi, tmp_path) -> None:
+    program = PROGRAMS / mpi.name / "life-linked"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).with_name("life.cc")
+    command = [mpi.cxx, "-O1", "-std=c++17", str(source)]
+    command += ["-o", str(program), str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}"]
+    subprocess.run(command, check=True, env=os.environ | mpi.environment)
+    report = tmp_path / "report.json"
+    result = subprocess.run(
+        [mpi.mpirun, "-n", "2", str(program), "communicators"],
+        env=os.environ | mpi.environment | {"TUTTI_REPORT": str(report)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout
+    taken = {row["collective"]: row["taken"] for row in json.loads(report.read_text())["calls"]}
+    assert taken["Allreduce"] > 0

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce shares the staged and the direct algorithm with Reduce: there, "the root" is everyone.
+// Allreduce shares its algorithms with Reduce: there, "the root" is everyone.
 #pragma once
 
-#include "coll/allreduce/line.h"
 #include "coll/reduce/direct.h"
+#include "coll/reduce/line.h"
 
 namespace tutti::coll::allreduce {
+
+template <Fabric F>
+Task line(F& f, const Work& work) {
+  return reduction::line_to(f, work, reduction::everyone);
+}
 
 template <Fabric F>
 Task staged(F& f, const Work& work) {

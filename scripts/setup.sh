@@ -64,9 +64,9 @@ environment() {
 }
 
 case $PWD in
-  *[[:space:]:\;\&\|\<\>\(\)\$\`\\\"\'\*\?\[\]\{\}\!\#]*)
+  *[[:space:]:\;\&\|\<\>\(\)\$\`\\\"\'\*\?\[\]\{\}\!\#=]*)
     fail "the MPIs' compiler scripts do not work in $PWD: please move to a path without spaces and" \
-      "signs that a shell takes for its own" ;;
+      "signs that a shell or env takes for its own" ;;
 esac
 debian_packages
 python=$(find_python)

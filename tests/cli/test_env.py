@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 
@@ -14,7 +15,7 @@ def test_for_an_intel_mpi(tutti, stand_in, library):
     result = tutti("env", "--mpi", str(mpi.prefix), "--shell", "sh", TUTTI_SPIN="5")
     assert (result.code, result.err) == (0, "")
     assert result.out == (
-        f"export LD_PRELOAD={library};\n"
+        f"export LD_PRELOAD={shlex.quote(library)};\n"
         f"export LD_LIBRARY_PATH={mpi.prefix}/lib;\n"
         f"export I_MPI_ROOT={mpi.prefix};\n"
         "export TUTTI_SPIN=5;\n"
@@ -26,18 +27,18 @@ def test_for_an_intel_mpi(tutti, stand_in, library):
 def test_without_an_mpi(tutti, tmp_path, library):
     result = tutti("env", PATH=str(tmp_path))
     assert result.code == 0
-    assert result.out.startswith(f"export LD_PRELOAD={library};\n# for any MPI; ")
+    assert result.out.startswith(f"export LD_PRELOAD={shlex.quote(library)};\n# for any MPI; ")
 
 
 @pytest.mark.parametrize(
     ("shell", "line"),
     [
-        ("csh", "setenv LD_PRELOAD {};\nsetenv TUTTI_LOG 'a b';\n"),
-        ("fish", "set -gx LD_PRELOAD '{}';\nset -gx TUTTI_LOG 'a b';\n"),
+        ("csh", "setenv LD_PRELOAD {quoted};\nsetenv TUTTI_LOG 'a b';\n"),
+        ("fish", "set -gx LD_PRELOAD '{plain}';\nset -gx TUTTI_LOG 'a b';\n"),
     ],
 )
 def test_other_shells(tutti, tmp_path, library, shell, line):
-    expected = line.format(library)
+    expected = line.format(quoted=shlex.quote(library), plain=library)
     for how in ({"SHELL": f"/usr/bin/{shell}"}, {}):
         words = [] if how else ["--shell", shell]
         result = tutti("env", *words, PATH=str(tmp_path), TUTTI_LOG="a b", **how)

@@ -9,13 +9,14 @@ from typing import Optional
 from rich.console import Console
 from rich.table import Table
 
+WIDE = 1000
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def console(stderr: bool = False) -> Console:
     """As wide as the terminal; in a file or a pipe wide enough for every line."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 160
+    width = None if stream.isatty() else WIDE
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
 
 

@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("preload")
     parser.add_argument("works", nargs="*", default=WORKS, metavar="WORK")
     parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     preload = os.path.abspath(arguments.preload)
 
     print(f"{'':14}{'us an operation':^27}{'faults an operation':^19}{'peak MiB':^23}{'end MiB':^16}")

@@ -41,6 +41,7 @@ bool take(const Extents::Request& request, Extents::Taken* taken) {
     return false;
   }
   ++heap.allocations;
+  learn(request.pages - std::min(taken->dirty, request.pages));
   return true;
 }
 
@@ -52,7 +53,7 @@ void* place(Extents::Request request, bool zero) {
     found = take(request, &taken);
   }
   if (!found) {  // once all holes have become one with their neighbours, there may be room
-    purge(0);
+    purge_all();
     found = take(request, &taken);
   }
   if (!found) return nullptr;
@@ -67,10 +68,9 @@ void release_pages(PageIndex block) {
   {
     const Guard guard;
     heap.extents.give(block);
-    too_much = heap.extents.dirty() > heap.budget_pages;
+    too_much = heap.extents.dirty() > heap.allowance_pages;
   }
-  // An eighth more than necessary, so that not every release has to.
-  if (too_much) purge(heap.budget_pages - heap.budget_pages / 8);
+  if (too_much) purge_excess();
 }
 
 bool resize_pages(PageIndex block, std::uint32_t pages) {
@@ -79,15 +79,19 @@ bool resize_pages(PageIndex block, std::uint32_t pages) {
     const Guard guard;
     const std::uint32_t before = heap.extents.used_pages(block);
     if (pages > before) {
+      const std::uint64_t dirty = heap.extents.dirty();
       if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
-      if (make_accessible(std::uint64_t{block} + pages)) return true;
+      if (make_accessible(std::uint64_t{block} + pages)) {
+        learn(pages - before - (dirty - heap.extents.dirty()));
+        return true;
+      }
       heap.extents.shrink(block, before);
       return false;
     }
     heap.extents.shrink(block, pages);
-    too_much = heap.extents.dirty() > heap.budget_pages;
+    too_much = heap.extents.dirty() > heap.allowance_pages;
   }
-  if (too_much) purge(heap.budget_pages - heap.budget_pages / 8);
+  if (too_much) purge_excess();
   return true;
 }
 
@@ -134,7 +138,7 @@ void* resize(void* block, std::size_t bytes) {
 
 void trim() {
   const os::KeepErrno keep;
-  if (heap.mode.load(std::memory_order_acquire) != Mode::idle) purge(0);
+  if (heap.mode.load(std::memory_order_acquire) != Mode::idle) purge_all();
 }
 
 Share share() {

@@ -34,7 +34,9 @@ struct Heap {
   os::FileId file;
   Extents extents;
   std::uint64_t allocations = 0;
-  std::uint64_t budget_pages = 0;
+  std::uint64_t budget_pages = 0;     // the most that may stay dirty
+  std::uint64_t allowance_pages = 0;  // what may by now; see learn()
+  std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
   // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
   std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
 
@@ -68,8 +70,14 @@ class Guard {
 [[nodiscard]] bool ready();
 // Makes the range usable up to `end` pages; with the mutex held.
 [[nodiscard]] bool make_accessible(std::uint64_t end);
-// Gives dirty memory back until at most `pages` are left; without the mutex.
-void purge(std::uint64_t pages);
+// Gives all dirty memory back, or what exceeds the allowance; without the mutex.
+void purge_all();
+void purge_excess();
+// After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
+// ago and are now filled again should not have been punched: that much more may stay from now on.
+// So a program that frees and allocates in turns keeps its pages, one that frees for good keeps
+// little, and no page is kept that the program had not in use before.
+void learn(std::uint64_t pages);
 
 // fork.cc: turns this process, a child, into the owner of a private copy. Ends it if that fails.
 void become_exclusive();

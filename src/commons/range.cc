@@ -27,6 +27,8 @@ constexpr std::size_t range_alignment = std::size_t{2} << 20;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
+constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
+
 // A power of two, and no more than the limits leave room for: half of the address space remains for
 // everyone else, and a file beyond RLIMIT_FSIZE would end the process.
 std::uint64_t first_range_to_try() {
@@ -73,6 +75,7 @@ const char* reserve_what_fits() {
 
 void open_for_business() {
   heap.budget_pages = options().commons_budget / page_bytes;
+  heap.allowance_pages = std::min(heap.budget_pages, first_allowance_pages);
   if (auto* witness = static_cast<std::atomic<std::uint32_t>*>(os::map_wiped_on_fork())) {
     witness->store(1, std::memory_order_relaxed);
     heap.witness.store(witness, std::memory_order_release);  // pairs with is_stray_child()
@@ -119,7 +122,10 @@ bool make_accessible(std::uint64_t end) {
   return true;
 }
 
-void purge(std::uint64_t pages) {
+namespace {
+
+// Until at most `pages` are dirty.
+void purge(std::uint64_t pages, bool regrettable) {
   for (;;) {
     Extents::Span span;
     bool exclusive = false;
@@ -138,7 +144,28 @@ void purge(std::uint64_t pages) {
     const Guard guard;
     heap.extents.end_punch(span, punched);
     if (!punched) return;  // locked in memory by the program: it stays as it is
+    if (regrettable) heap.punched_pages += span.pages;
   }
+}
+
+}  // namespace
+
+void purge_all() { purge(0, false); }
+
+void purge_excess() {
+  std::uint64_t allowance = 0;
+  {
+    const Guard guard;
+    allowance = heap.allowance_pages;
+  }
+  // An eighth more than necessary, so that not every release has to.
+  purge(allowance - allowance / 8, true);
+}
+
+void learn(std::uint64_t pages) {
+  const std::uint64_t regret = std::min(pages, heap.punched_pages);
+  heap.punched_pages -= regret;
+  heap.allowance_pages = std::min(heap.budget_pages, heap.allowance_pages + regret);
 }
 
 }  // namespace tutti::commons

@@ -111,6 +111,19 @@ TEST(CommonsOptions, ThresholdAndBudget) {
   });
 }
 
+TEST(CommonsOptions, LittleStaysBeforeTheProgramHasShownThatItAllocatesAgain) {
+  TUTTI_IN_CHILD({
+    std::vector<unsigned char*> blocks;
+    for (int i = 0; i < 60; ++i) {
+      blocks.push_back(take(1 * mib));
+      std::memset(blocks.back(), 1, 1 * mib);
+    }
+    for (unsigned char* block : blocks) release(block);
+    const std::size_t kept = stats().resident_free;
+    return kept > 0 && kept <= 2 * mib && resident_bytes() == kept;
+  });
+}
+
 TEST(CommonsOptions, Off) {
   TUTTI_IN_CHILD({ return ::setenv("TUTTI_OFF", "1", 1) == 0 && stays_away(); });
   TUTTI_IN_CHILD({ return ::setenv("TUTTI_MEMORY", "cma,bounce", 1) == 0 && stays_away(); });

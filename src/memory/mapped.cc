@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first rung: the peer's commons, mapped whole. Only address space is spent; page tables fill
-// as pages are touched. The address-to-offset relation never changes, so nothing is cached and
-// nothing can become stale.
-#include <sys/mman.h>
+// The first rung: the peer's commons, mapped whole. Only address space is spent; it is opened as
+// far as buffers are used, and page tables fill as pages are touched. The address-to-offset
+// relation never changes, so nothing is cached and nothing can become stale.
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <utility>
 
 #include "memory/memory.h"
 #include "os/os.h"
@@ -24,30 +21,15 @@ const char* Reach::open_commons(const Introduction& peer) {
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
     return something_else;
   }
-  void* window =
-      ::mmap(nullptr, peer.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  const bool mapped = window_.map(fd, peer.bytes);
   ::close(fd);
-  if (window == MAP_FAILED) return "no address space for the peer's commons";
-  window_ = static_cast<std::byte*>(window);
+  if (!mapped) return "no address space for the peer's commons";
   base_ = peer.base;
-  bytes_ = peer.bytes;
   const auto* probe =
-      reinterpret_cast<const volatile std::uint64_t*>(map({peer.mapped_probe, Way::mapped}));
+      reinterpret_cast<const volatile std::uint64_t*>(map({peer.mapped_probe, Way::mapped, 1}));
   if (*probe == peer.nonce) return "";
-  ::munmap(std::exchange(window_, nullptr), bytes_);
+  window_.unmap();
   return something_else;
 }
-
-Reach::~Reach() {
-  if (window_ != nullptr) ::munmap(window_, bytes_);
-}
-
-Reach::Reach(Reach&& other) noexcept
-    : pid_(other.pid_),
-      window_(std::exchange(other.window_, nullptr)),
-      base_(other.base_),
-      bytes_(other.bytes_),
-      no_commons_(other.no_commons_),
-      no_cma_(other.no_cma_) {}
 
 }  // namespace tutti::memory

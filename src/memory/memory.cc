@@ -65,7 +65,8 @@ Introduction introduce(const Allowed& allowed) {
 
 Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
   const auto address = reinterpret_cast<std::uint64_t>(buffer);
-  if (ways.mapped && commons::shared(buffer, bytes)) return {address, Way::mapped};
+  if (ways.mapped && commons::shared(buffer, bytes))
+    return {address, Way::mapped, static_cast<std::uint32_t>((bytes >> 20) + 1)};
   return {address, ways.copied ? Way::copied : Way::staged};
 }
 

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "os/window.h"
 
 namespace tutti::memory {
 
@@ -28,7 +29,7 @@ enum class Way : std::uint32_t { mapped, copied, staged };
 struct Card {
   std::uint64_t address = 0;  // in the owner's address space
   Way way = Way::staged;
-  std::uint32_t reserved = 0;
+  std::uint32_t mebibytes = 0;  // from `address` to behind the buffer, rounded up
 };
 
 // Which ways may be used at all: options().memory, read once.
@@ -54,11 +55,6 @@ struct Introduction {
 // How this process reaches the memory of one peer.
 class Reach {
  public:
-  Reach() = default;
-  ~Reach();
-  Reach(Reach&& other) noexcept;
-  Reach& operator=(Reach&&) = delete;
-
   // Maps and probes. Afterwards why_not() is "" for the ways that work.
   void open(const Introduction& peer, const Allowed& allowed);
 
@@ -66,7 +62,10 @@ class Reach {
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
-    return card.way == Way::mapped ? window_ + (card.address - base_) : nullptr;
+    if (card.way != Way::mapped) return nullptr;
+    const std::size_t offset = card.address - base_;
+    window_.open_to(offset + (std::size_t{card.mebibytes} << 20));
+    return window_.base() + offset;
   }
   Status read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const;
   Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
@@ -76,9 +75,8 @@ class Reach {
   const char* open_cma(const Introduction& peer) const;
 
   pid_t pid_ = 0;
-  std::byte* window_ = nullptr;  // the peer's commons, here
-  std::uint64_t base_ = 0;       // the same, there
-  std::size_t bytes_ = 0;
+  os::Window window_;       // the peer's commons, here
+  std::uint64_t base_ = 0;  // the same, there
   const char* no_commons_ = "not opened";
   const char* no_cma_ = "not opened";
 };

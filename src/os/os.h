@@ -5,3 +5,4 @@
 #include "os/affinity.h"
 #include "os/futex.h"
 #include "os/process.h"
+#include "os/window.h"

@@ -75,12 +75,6 @@ class Guard {
   std::atomic<std::uint32_t>& lock_;
 };
 
-std::byte* map(int fd) {
-  void* base =
-      ::mmap(nullptr, segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
-}
-
 int size_class_of(int members) {
   int size_class = 0;
   while ((1 << size_class) < members) ++size_class;
@@ -94,7 +88,7 @@ std::uint64_t slice_bytes(int size_class) {
 }  // namespace
 
 Segment::~Segment() {
-  if (base_ != nullptr && sign_out()) ::munmap(base_, segment_bytes);
+  if (base() != nullptr && !sign_out()) window_.forget();
   close_descriptor();
 }
 
@@ -103,9 +97,9 @@ Status Segment::create() {
   if (fd_ < 0) return Status::system(errno, "memfd_create for the node segment");
   if (::ftruncate(fd_, segment_bytes) != 0)
     return Status::system(errno, "ftruncate of the node segment");
-  base_ = map(fd_);
-  if (base_ == nullptr) return Status::system(errno, "mmap of the node segment");
-  Header* header = header_of(base_);
+  if (!window_.map(fd_, segment_bytes)) return Status::system(errno, "mmap of the node segment");
+  window_.open_to(slices_at);
+  Header* header = header_of(base());
   header->magic = magic;
   header->next = slices_at;
   if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
@@ -121,12 +115,13 @@ Status Segment::attach(const Invitation& invitation) {
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
     return Status::unsupported("a peer's process number means another process here");
   }
-  base_ = map(fd);
+  const bool mapped = window_.map(fd, segment_bytes);
   const int error = errno;
   ::close(fd);
-  if (base_ == nullptr) return Status::system(error, "mmap of the node segment");
+  if (!mapped) return Status::system(error, "mmap of the node segment");
+  window_.open_to(slices_at);
   // Another PID namespace, or a process that reused the number, would give something else.
-  if (header_of(base_)->magic != magic || header_of(base_)->nonce != invitation.nonce)
+  if (header_of(base())->magic != magic || header_of(base())->nonce != invitation.nonce)
     return Status::unsupported("a peer's process number means another process here");
   return {};
 }
@@ -136,10 +131,10 @@ void Segment::close_descriptor() {
   fd_ = -1;
 }
 
-Invitation Segment::invitation() const { return {::getpid(), fd_, header_of(base_)->nonce}; }
+Invitation Segment::invitation() const { return {::getpid(), fd_, header_of(base())->nonce}; }
 
 std::uint64_t Segment::allocate_slice(int members) {
-  Header* header = header_of(base_);
+  Header* header = header_of(base());
   const int size_class = size_class_of(members);
   if (size_class >= size_classes) return 0;
   std::uint64_t offset = 0;
@@ -148,7 +143,8 @@ std::uint64_t Segment::allocate_slice(int members) {
     const Guard guard(header->lock);
     offset = header->free[size_class];
     if (offset != 0) {
-      header->free[size_class] = slice_at(base_, offset)->next_free;
+      window_.open_to(offset + slice_bytes(size_class));  // another process may have used it so far
+      header->free[size_class] = slice_at(base(), offset)->next_free;
     } else if (header->next + slice_bytes(size_class) <= segment_bytes) {
       offset = header->next;
       header->next += slice_bytes(size_class);
@@ -157,8 +153,9 @@ std::uint64_t Segment::allocate_slice(int members) {
       return 0;
     }
     ++header->in_use;
+    window_.open_to(offset + slice_bytes(size_class));
   }
-  SliceHeader* slice = slice_at(base_, offset);
+  SliceHeader* slice = slice_at(base(), offset);
   slice->size_class = size_class;
   slice->members_left.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
   if (used_before)  // staging needs no zeros: it is read only after it was written
@@ -168,10 +165,10 @@ std::uint64_t Segment::allocate_slice(int members) {
 }
 
 void Segment::leave_slice(std::uint64_t offset) {
-  SliceHeader* slice = slice_at(base_, offset);
+  SliceHeader* slice = slice_at(base(), offset);
   // acq_rel: what the others did to the slice is over before the last one gives it back.
   if (slice->members_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  Header* header = header_of(base_);
+  Header* header = header_of(base());
   const Guard guard(header->lock);
   slice->next_free = header->free[slice->size_class];
   header->free[slice->size_class] = offset;
@@ -179,9 +176,10 @@ void Segment::leave_slice(std::uint64_t offset) {
 }
 
 Desk* Segment::desk(std::uint64_t offset, int rank) const {
-  return std::launder(reinterpret_cast<Desk*>(base_ + offset + page_bytes +
-                                              static_cast<std::uint64_t>(rank) *
-                                                  round_up(sizeof(Desk), page_bytes)));
+  constexpr std::uint64_t desk_bytes = round_up(sizeof(Desk), page_bytes);
+  const std::uint64_t at = offset + page_bytes + static_cast<std::uint64_t>(rank) * desk_bytes;
+  window_.open_to(at + desk_bytes);
+  return std::launder(reinterpret_cast<Desk*>(base() + at));
 }
 
 void Segment::sign_in(int member) {
@@ -190,7 +188,7 @@ void Segment::sign_in(int member) {
   ::pthread_mutexattr_init(&attributes);
   ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutex_t* mutex = presence_of(base_, member);
+  pthread_mutex_t* mutex = presence_of(base(), member);
   if (::pthread_mutex_init(mutex, &attributes) == 0 && ::pthread_mutex_lock(mutex) == 0)
     signed_in_ = member;
   ::pthread_mutexattr_destroy(&attributes);
@@ -199,13 +197,13 @@ void Segment::sign_in(int member) {
 // False: the thread that signed in still holds its mutex, which must then stay mapped.
 bool Segment::sign_out() {
   if (signed_in_ < 0) return true;
-  return ::pthread_mutex_unlock(presence_of(base_, std::exchange(signed_in_, -1))) == 0;
+  return ::pthread_mutex_unlock(presence_of(base(), std::exchange(signed_in_, -1))) == 0;
 }
 
 const std::atomic<std::uint32_t>& Segment::presence(int member) const {
   const auto index = std::min(static_cast<std::uint64_t>(member), most_members - 1);
   return *reinterpret_cast<const std::atomic<std::uint32_t>*>(
-      presence_of(base_, static_cast<int>(index)));
+      presence_of(base(), static_cast<int>(index)));
 }
 
 bool Segment::marked_as_ended(const std::atomic<std::uint32_t>& presence) {
@@ -213,7 +211,7 @@ bool Segment::marked_as_ended(const std::atomic<std::uint32_t>& presence) {
 }
 
 std::uint64_t Segment::slices_in_use() const {
-  Header* header = header_of(base_);
+  Header* header = header_of(base());
   const Guard guard(header->lock);
   return header->in_use;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "os/window.h"
 #include "segment/desk.h"
 #include "segment/wait.h"
 
@@ -34,7 +35,6 @@ class Segment {
   void close_descriptor();
 
   [[nodiscard]] Invitation invitation() const;
-  [[nodiscard]] std::byte* at(std::uint64_t offset) const { return base_ + offset; }
 
   // A zeroed slice, page aligned, for `members` desks; 0 when the segment is full. Any process that
   // has attached may call these, one at a time or together.
@@ -57,7 +57,9 @@ class Segment {
  private:
   [[nodiscard]] bool sign_out();
 
-  std::byte* base_ = nullptr;
+  [[nodiscard]] std::byte* base() const { return window_.base(); }
+
+  os::Window window_;
   int fd_ = -1;
   int signed_in_ = -1;
 };

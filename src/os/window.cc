@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/window.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/base.h"
+
+namespace tutti::os {
+namespace {
+
+constexpr std::size_t step_bytes = std::size_t{64} << 20;
+
+}  // namespace
+
+Window::Window(Window&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), open_(other.open_.load()) {}
+
+bool Window::map(int fd, std::size_t bytes) {
+  void* base = ::mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) return false;
+  ::madvise(base, bytes, MADV_DONTDUMP);
+  base_ = static_cast<std::byte*>(base);
+  bytes_ = bytes;
+  return true;
+}
+
+void Window::unmap() {
+  if (base_ != nullptr) ::munmap(std::exchange(base_, nullptr), bytes_);
+}
+
+void Window::open_more(std::size_t end) const {
+  end = std::min(bytes_, round_up(end, step_bytes));
+  // Two threads may do this at once; the larger one counts, and neither closes anything.
+  if (::mprotect(base_, end, PROT_READ | PROT_WRITE) != 0)
+    return log::warn("no memory to map more of what ranks share (mprotect failed)");
+  std::size_t open = open_.load();
+  while (open < end && !open_.compare_exchange_weak(open, end)) {
+  }
+}
+
+}  // namespace tutti::os

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace tutti::os {
+
+// A shared mapping of a sparse file, of which only the front part is accessible that has been in
+// use so far: mlockall() and core dumps would fill the rest with memory.
+class Window {
+ public:
+  Window() = default;
+  ~Window() { unmap(); }
+  Window(Window&& other) noexcept;
+  Window& operator=(Window&&) = delete;
+
+  // False, and errno, when there is no address space. The descriptor may be closed afterwards.
+  [[nodiscard]] bool map(int fd, std::size_t bytes);
+  void unmap();
+  // Leaves the mapping to the end of the process.
+  void forget() { base_ = nullptr; }
+
+  [[nodiscard]] std::byte* base() const { return base_; }
+  // Makes [0, end) accessible. Any thread may call this.
+  void open_to(std::size_t end) const {
+    if (end > open_.load(std::memory_order_relaxed)) [[unlikely]]
+      open_more(end);
+  }
+
+ private:
+  void open_more(std::size_t end) const;
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  mutable std::atomic<std::size_t> open_{0};
+};
+
+}  // namespace tutti::os

@@ -25,10 +25,12 @@ std::unique_ptr<Team> team_of(Rank& self, const char* option) {
   return team;
 }
 
+// Those of Tutti: other programs of this machine come and go.
 std::set<std::string> shared_memory_files() {
   std::set<std::string> names;
   if (DIR* directory = ::opendir("/dev/shm")) {
-    while (const dirent* entry = ::readdir(directory)) names.insert(entry->d_name);
+    while (const dirent* entry = ::readdir(directory))
+      if (std::strstr(entry->d_name, "tutti") != nullptr) names.insert(entry->d_name);
     ::closedir(directory);
   }
   return names;

@@ -173,7 +173,7 @@ class Scene {
         entered_[index].load(std::memory_order_relaxed) != script_.ranks)
       fail(index, rank, "left the barrier before all had entered it");
     if (has_result(op, rank)) {
-      if (std::memcmp(recv.data(), expected_[index].data(), recv.size()) != 0)
+      if (!std::equal(recv.begin(), recv.end(), expected_[index].begin()))
         fail(index, rank, "a wrong result");
     } else if (!all(recv, untouched)) {
       fail(index, rank, "a receive buffer that is no business of this rank was written");
@@ -181,7 +181,7 @@ class Scene {
     if (work.send == send.data()) {
       std::vector<std::byte> sent(send.size());
       fill(kinds[op.kind], data_seed(op, rank), sent);
-      if (std::memcmp(send.data(), sent.data(), send.size()) != 0)
+      if (!std::equal(send.begin(), send.end(), sent.begin()))
         fail(index, rank, "the send buffer was changed");
     }
     std::fill(send.begin(), send.end(), scribble);

@@ -2,8 +2,8 @@
 # Says clearly what is missing, before a compiler says it obscurely.
 find_path(HIGHWAY_INCLUDE_DIR hwy/highway.h)
 if(NOT HIGHWAY_INCLUDE_DIR)
-  message(FATAL_ERROR "Highway is missing, which the reductions need: install libhwy-dev (Debian), "
-                      "highway-devel (Fedora) or highway (Homebrew)")
+  message(FATAL_ERROR "Highway is missing, which the reductions need: install libhwy-dev (Debian) "
+                      "or highway-devel (Fedora)")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
    OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)

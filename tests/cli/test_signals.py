@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A signal reaches the launcher once, whether the terminal or another process sends it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import COMMAND
+
+# Exits with the number of signals it got; the second one, if any, follows the first at once.
+COUNTS = """#!{python}
+import signal, sys
+if sys.argv[1:] == ["--version"]:
+    print("HYDRA build details:\\n    Version:    5.0.2")
+    sys.exit()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+print("ready", flush=True)
+waited = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
+count = 1 if signal.sigwait(waited) else 0
+while signal.sigtimedwait(waited, 1):
+    count += 1
+sys.exit(10 + count)
+"""
+DIES = """#!/bin/sh
+if [ "$1" = --version ]; then echo "HYDRA build details:  Version:    5.0.2"; exit; fi
+kill -{number} $$
+"""
+
+
+@pytest.fixture
+def words(tmp_path):
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(COUNTS.format(python=sys.executable))
+    launcher.chmod(0o755)
+    return [str(COMMAND), "run", "--mpi", str(launcher), "true"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_from_another_process(environment, words, number):
+    started = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    started.send_signal(number)
+    assert started.wait(timeout=60) == 11
+
+
+def test_from_the_terminal(environment, words):
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(words[0], words, environment)
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 100)
+    os.write(terminal, b"\x03")
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 11
+
+
+@pytest.mark.parametrize("number", [9, 15])
+def test_a_launcher_that_dies_by_a_signal(tutti, tmp_path, number):
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(DIES.format(number=number))
+    launcher.chmod(0o755)
+    result = tutti("run", "--mpi", str(launcher), "true")
+    assert (result.code, result.err) == (128 + number, "")

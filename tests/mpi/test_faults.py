@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, Mpi
+from mpis import MAIN, OPENMPI, Mpi
 
 RUNGS = ["commons,cma,bounce", "cma,bounce", "bounce"]
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
@@ -18,10 +18,17 @@ every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def faults(mpi: Mpi, ranks: int, what: str, tutti: dict[str, str] | None = None, **more):
     program = mpi.compile("faults.cc")
     result = mpi.run(ranks, [str(program), what], tutti or {}, **more)
-    running = subprocess.run(["pgrep", "-f", str(program)], capture_output=True, text=True)
-    assert running.stdout == "", "processes left behind"
+    # Launchers return when the ranks have been told to end; within seconds they have.
+    patience = time.monotonic() + 10
+    while running(program) and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert not running(program), "processes left behind"
     assert [path for path in Path("/dev/shm").iterdir() if "tutti" in path.name] == []
     return result
+
+
+def running(program: Path) -> str:
+    return subprocess.run(["pgrep", "-f", str(program)], capture_output=True, text=True).stdout
 
 
 # Whoever is first to say so: a rank that waited, or a launcher that ended it before it could.
@@ -43,14 +50,13 @@ def test_a_killed_rank_ends_the_job_with_its_name(mpi: Mpi, rung: str, tmp_path)
     ), result.stdout
 
 
-@every_mpi
-def test_a_rank_that_leaves_is_named(mpi: Mpi, tmp_path) -> None:
+# The other launchers end the job silently, and at times before anybody could notice.
+def test_a_rank_that_leaves_is_named(tmp_path) -> None:
     report = tmp_path / "report.json"
-    result = faults(mpi, 3, "left", {"TUTTI_REPORT": str(report)})
+    result = faults(OPENMPI, 3, "left", {"TUTTI_REPORT": str(report)})
     assert result.returncode != 0
     assert re.search(
-        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Barrier"
-        rf"|{LAUNCHERS}",
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Barrier",
         result.stdout + last_words(report),
     ), result.stdout
 

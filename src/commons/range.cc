@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::uint64_t least_range_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t most_range_bytes = std::uint64_t{8} << 40;  // 2^31 pages
+// Each rank of a node maps the ranges of all the others: 256 ranks of these fit an address space.
+constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 // Where huge pages are given to shared memory, an address and its offset must agree on them.
 constexpr std::size_t range_alignment = std::size_t{2} << 20;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
@@ -33,7 +35,7 @@ constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_
 // everyone else, and a file beyond RLIMIT_FSIZE would end the process.
 std::uint64_t first_range_to_try() {
   std::uint64_t bytes = options().commons_range;
-  if (bytes == 0) bytes = 4 * os::physical_memory_bytes();
+  if (bytes == 0) bytes = std::min(4 * os::physical_memory_bytes(), most_default_bytes);
   bytes = std::bit_ceil(std::clamp(bytes, least_range_bytes, most_range_bytes));
   const std::uint64_t most =
       std::min(os::address_space_limit_bytes() / 2, os::file_size_limit_bytes());

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -42,9 +41,7 @@ def _options(
     ),
     debug: bool = typer.Option(False, "--debug", help="Print a traceback if Tutti itself fails."),
 ) -> None:
-    del version
-    if debug:
-        os.environ["TUTTI_DEBUG_CLI"] = "1"
+    del version, debug  # _run looks for --debug itself: it must know before this is called
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> None:
@@ -68,7 +65,7 @@ def _run(words: list[str]) -> int:
         sys.stderr.close()
         return 141
     except Exception as error:  # a bug of ours: never a traceback unless one is asked for
-        if "--debug" in words:
+        if words[:1] == ["--debug"]:
             traceback.print_exc()
         return _say(
             f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "

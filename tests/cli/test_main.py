@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 
 import pytest
+from conftest import COMMAND
 
 
 def test_version(tutti):
@@ -75,3 +77,20 @@ def test_a_bug_of_ours_is_one_sentence(tutti, tmp_path):
     result = tutti("config", TUTTI_HOME=str(tmp_path))
     assert result.code == 70
     assert result.err.startswith("tutti: this is a bug of Tutti, please report it: TypeError: ")
+    assert result.err.count("\n") == 1
+
+
+def test_debug_keeps_the_traceback(environment, tmp_path):
+    (tmp_path / "bin").mkdir()
+    probe = tmp_path / "bin" / "tutti-probe"
+    probe.write_text("#!/bin/sh\necho '[1]'\n")
+    probe.chmod(0o755)
+    done = subprocess.run(
+        [str(COMMAND), "--debug", "config"],
+        env={**environment, "TUTTI_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 70
+    assert done.stderr.startswith("Traceback (most recent call last):")

@@ -12,7 +12,7 @@ from tutti.errors import nearest
 from tutti.reporters import options
 
 # Variables of the command line, which the library does not read.
-OTHERS = {"TUTTI_HOME", "TUTTI_BENCH_LIBMPI", "TUTTI_DEBUG_CLI"}
+OTHERS = {"TUTTI_HOME", "TUTTI_BENCH_LIBMPI"}
 
 
 def register(app: typer.Typer) -> None:

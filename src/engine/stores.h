@@ -34,27 +34,27 @@ class StoresChooser {
             static_cast<std::uint16_t>(index)};
   }
 
-  // `ticks` of work for each chunk, waiting left out.
-  void learn(const Choice& choice, std::uint64_t ticks) {
+  // It took `ticks` from when all members had come until all was done: much the same for each of
+  // them, so that they tend to learn the same.
+  void learn(const Choice& choice, std::uint64_t ticks, std::size_t bytes) {
     auto& samples = cells_[choice.cell].samples[choice.stores == reduce::Stores::streaming];
-    samples.ticks[samples.count++ % kept] = std::max<std::uint64_t>(ticks, 1);
+    samples.costs[samples.count++ % kept] = ticks * 1024 / bytes;
   }
 
  private:
   static constexpr std::size_t size_classes = 16;  // powers of two from 16 KiB
   static constexpr std::size_t distances = 5;
-  static constexpr unsigned kept = 4;          // samples of each way
-  static constexpr unsigned tries = 3;         // of each way before one is preferred
+  static constexpr unsigned kept = 5;          // samples of each way; all before one is preferred
   static constexpr std::uint32_t retry = 128;  // uses after which the other way gets a chance
 
   struct Samples {
-    std::array<std::uint64_t, kept> ticks{};
+    std::array<std::uint64_t, kept> costs{};
     std::uint32_t count = 0;
-    // The least is robust against a rank that lost its core for a while.
-    [[nodiscard]] std::uint64_t best() const {
-      std::uint64_t least = ~std::uint64_t{0};
-      for (unsigned i = 0; i < std::min(count, kept); ++i) least = std::min(least, ticks[i]);
-      return least;
+    // The median is moved neither by a rank that lost its core nor by a lucky run.
+    [[nodiscard]] std::uint64_t median() const {
+      std::array<std::uint64_t, kept> sorted = costs;
+      std::nth_element(sorted.begin(), sorted.begin() + kept / 2, sorted.end());
+      return sorted[kept / 2];
     }
   };
   struct Cell {
@@ -65,8 +65,8 @@ class StoresChooser {
   static bool next(const Cell& cell) {
     const Samples& plain = cell.samples[0];
     const Samples& streaming = cell.samples[1];
-    if (plain.count < tries || streaming.count < tries) return plain.count > streaming.count;
-    const bool better = streaming.best() < plain.best();
+    if (plain.count < kept || streaming.count < kept) return plain.count > streaming.count;
+    const bool better = streaming.median() < plain.median();
     return cell.uses % retry == 0 ? !better : better;
   }
 

@@ -201,8 +201,8 @@ void Team::run(coll::Collective collective, coll::Work work) {
       break;
   }
 
-  if (const std::uint64_t ticks = host_.ticks_per_chunk(); learns && ticks != 0)
-    stores_chooser().learn(choice, ticks);
+  if (const std::uint64_t ticks = host_.work_ticks(); learns && ticks != 0)
+    stores_chooser().learn(choice, ticks, facts.bytes);
   const auto route = static_cast<std::size_t>(host_.route());
   ++account_.calls[static_cast<std::size_t>(collective)];
   account_.bytes[static_cast<std::size_t>(collective)] += facts.bytes;

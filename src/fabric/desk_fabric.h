@@ -169,7 +169,7 @@ class DeskFabric {
 
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }
-  void end_work(std::uint32_t chunks) { host_.end_work(chunks); }
+  void end_work() { host_.end_work(); }
   [[nodiscard]] auto pause() { return host_.pause(); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {

@@ -63,14 +63,12 @@ class NodeHost {
   }
 
   // What the collective reports of itself, for its engine.
-  void begin_call() { ticks_per_chunk_ = 0; }
+  void begin_call() { work_ticks_ = 0; }
   void take(Route route) { route_ = route; }
   void begin_work() { work_began_ = os::ticks(); }
-  void end_work(std::uint32_t chunks) {
-    if (chunks > 0) ticks_per_chunk_ = (os::ticks() - work_began_) / chunks;
-  }
+  void end_work() { work_ticks_ = os::ticks() - work_began_; }
   [[nodiscard]] Route route() const { return route_; }
-  [[nodiscard]] std::uint64_t ticks_per_chunk() const { return ticks_per_chunk_; }  // 0: not timed
+  [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
@@ -129,7 +127,7 @@ class NodeHost {
   Emergencies emergencies_;
   Route route_ = Route::line;
   std::uint64_t work_began_ = 0;
-  std::uint64_t ticks_per_chunk_ = 0;
+  std::uint64_t work_ticks_ = 0;
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };

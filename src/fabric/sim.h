@@ -42,7 +42,7 @@ class SimHost {
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);
   void take(Route) {}
   void begin_work() {}
-  void end_work(std::uint32_t) {}
+  void end_work() {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
 
   // How this rank's buffers can be reached is drawn anew for each of them.

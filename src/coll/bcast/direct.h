@@ -33,9 +33,7 @@ template <Fabric F>
 Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
   auto* mine = static_cast<std::byte*>(work.recv);
   const std::byte* source = f.map(work.root, root);
-  std::uint32_t moved = 0;
   std::int64_t chunk;
-  f.begin_work();
   while ((chunk = f.claim(f.rank(), step, copy.chunks())) != fabric::no_chunk) {
     const std::size_t begin = copy.begin(chunk);
     if (source != nullptr)
@@ -43,10 +41,8 @@ Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
     else
       f.read(work.root, root, begin, mine + begin, copy.size(chunk));
     f.land(f.rank(), step);
-    ++moved;
     co_await f.pause();
   }
-  f.end_work(moved);
   co_await f.landed(f.rank(), step, copy.chunks());
 }
 
@@ -91,6 +87,7 @@ Task direct(F& f, const Work& work) {
   f.take(root.way == Way::mapped ? Route::mapped : Route::copied);
   const detail::Copy copy(work.bytes(), root);
   if (!is_root) {
+    f.begin_work();
     co_await detail::pull(f, work, step, root, copy);
   } else {
     for (int k = 1; k < f.size(); ++k) {
@@ -98,12 +95,14 @@ Task direct(F& f, const Work& work) {
       Card theirs;
       const std::byte* payload = co_await f.posted(peer, step);
       std::memcpy(&theirs, payload, sizeof theirs);
+      if (k == 1) f.begin_work();
       if (theirs.way != Way::staged) co_await detail::push(f, work, step, peer, theirs, copy);
     }
     f.everyone_arrived();
     for (int k = 1; k < f.size(); ++k)
       co_await f.landed((f.rank() + k) % f.size(), step, copy.chunks());
   }
+  f.end_work();
   f.finish(step);
 }
 

@@ -136,7 +136,6 @@ Task direct_to(F& f, const Work& work, int root) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
   detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
-  std::uint32_t folded = 0;
   f.begin_work();
   for (int k = 0; k < ranks; ++k) {
     const int owner = (f.rank() + k) % ranks;
@@ -147,15 +146,14 @@ Task direct_to(F& f, const Work& work, int root) {
       const std::size_t first = static_cast<std::size_t>(index) * chunk;
       folder.fold(slice.begin + first, std::min(chunk, slice.count - first));
       f.land(owner, step);
-      ++folded;
       co_await f.pause();
     }
   }
-  f.end_work(folded);
   for (int k = 0; k < ranks; ++k) {
     const int owner = (f.rank() + k) % ranks;
     co_await f.landed(owner, step, chunks_of(owner));
   }
+  f.end_work();
   f.finish(step);
 }
 

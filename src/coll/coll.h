@@ -62,7 +62,7 @@ struct Row {
 // Larger messages move between the users' own buffers, smaller ones through the segment.
 inline constexpr std::size_t direct_bytes = std::size_t{16} << 10;
 // One kernel copy costs a call and the pinning of pages: below this, staging is faster.
-inline constexpr std::size_t copied_bytes = std::size_t{64} << 10;
+inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
 
 // A part of a vector, in elements.
 struct Slice {

@@ -60,26 +60,35 @@ class Chunk {
   void fold_block(std::size_t offset, std::size_t count) {
     const std::size_t bytes = count * work_.element_bytes;
     if (mapped_ && f_.size() == 2) {  // one result
-      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset, operand(0, offset, bytes),
-                          operand(1, offset, bytes), count, work_.stores);
+      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset,
+                          operand(0, offset, bytes, operand_), operand(1, offset, bytes, operand_),
+                          count, work_.stores);
       return;
     }
+    // Where the kernel copies, passes over memory are what costs: the sum then grows in my own
+    // result, unless that is an operand too.
+    const int me = f_.rank();
+    const bool here = !mapped_ && first_ <= me && me < last_ && work_.send != work_.recv;
+    std::byte* const sum = here ? static_cast<std::byte*>(work_.recv) + offset : sum_;
     const int last = f_.size() - 1;
-    std::memcpy(sum_, operand(last, offset, bytes), bytes);
-    for (int q = last - 1; q >= 0; --q)
-      work_.kernel->apply(sum_, operand(q, offset, bytes), sum_, count, Stores::plain);
+    const std::byte* right = operand(last, offset, bytes, sum);
+    if (last == 0) std::memmove(sum, right, bytes);
+    for (int q = last - 1; q >= 0; --q, right = sum)
+      work_.kernel->apply(sum, operand(q, offset, bytes, operand_), right, count, Stores::plain);
     for (int q = first_; q < last_; ++q) {
+      if (here && q == me) continue;
       if (std::byte* out = f_.map(q, cards_[q].recv))
-        reduce::copy(out + offset, sum_, bytes, work_.stores);
+        reduce::copy(out + offset, sum, bytes, work_.stores);
       else
-        f_.write(q, cards_[q].recv, offset, sum_, bytes);
+        f_.write(q, cards_[q].recv, offset, sum, bytes);
     }
   }
 
-  const std::byte* operand(int q, std::size_t offset, std::size_t bytes) {
+  // Member q's elements, where they are or in `into`.
+  const std::byte* operand(int q, std::size_t offset, std::size_t bytes, std::byte* into) {
     if (const std::byte* in = f_.map(q, cards_[q].send)) return in + offset;
-    f_.read(q, cards_[q].send, offset, operand_, bytes);
-    return operand_;
+    f_.read(q, cards_[q].send, offset, into, bytes);
+    return into;
   }
 
   F& f_;

@@ -13,9 +13,20 @@ import json
 import os
 import statistics
 import subprocess
+from pathlib import Path
 
-WORKS = ["small", "untouched", "medium", "threads", "large", "same_again", "beyond_budget",
-         "zeroed", "growth", "first_touch"]
+WORKS = [
+    "small",
+    "untouched",
+    "medium",
+    "threads",
+    "large",
+    "same_again",
+    "beyond_budget",
+    "zeroed",
+    "growth",
+    "first_touch",
+]
 
 
 def run(program: str, work: str, preload: str | None) -> dict:
@@ -37,11 +48,15 @@ def main() -> None:
     parser.add_argument("works", nargs="*", default=WORKS, metavar="WORK")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_intermixed_args()
-    preload = os.path.abspath(arguments.preload)
+    preload = str(Path(arguments.preload).resolve())
 
-    print(f"{'':14}{'us an operation':^27}{'faults an operation':^19}{'peak MiB':^23}{'end MiB':^16}")
-    print(f"{'work':14}{'libc':>9}{'commons':>10}{'ratio':>8}{'libc':>9}{'commons':>10}"
-          f"{'libc':>8}{'commons':>9}{'ratio':>6}{'libc':>8}{'commons':>8}")
+    print(
+        f"{'':14}{'us an operation':^27}{'faults an operation':^19}{'peak MiB':^23}{'end MiB':^16}"
+    )
+    print(
+        f"{'work':14}{'libc':>9}{'commons':>10}{'ratio':>8}{'libc':>9}{'commons':>10}"
+        f"{'libc':>8}{'commons':>9}{'ratio':>6}{'libc':>8}{'commons':>8}"
+    )
     for work in arguments.works:
         rows: dict[str | None, list[dict]] = {None: [], preload: []}
         for _ in range(arguments.rounds):
@@ -50,11 +65,13 @@ def main() -> None:
         libc, commons = rows[None], rows[preload]
         time = median(libc, "ns") / 1e3, median(commons, "ns") / 1e3
         peak = median(libc, "peak_kib") / 1024, median(commons, "peak_kib") / 1024
-        print(f"{work:14}{time[0]:9.3f}{time[1]:10.3f}{time[1] / time[0]:8.2f}"
-              f"{median(libc, 'faults'):9.2f}{median(commons, 'faults'):10.2f}"
-              f"{peak[0]:8.1f}{peak[1]:9.1f}{peak[1] / peak[0]:6.2f}"
-              f"{median(libc, 'end_kib') / 1024:8.1f}{median(commons, 'end_kib') / 1024:8.1f}",
-              flush=True)
+        print(
+            f"{work:14}{time[0]:9.3f}{time[1]:10.3f}{time[1] / time[0]:8.2f}"
+            f"{median(libc, 'faults'):9.2f}{median(commons, 'faults'):10.2f}"
+            f"{peak[0]:8.1f}{peak[1]:9.1f}{peak[1] / peak[0]:6.2f}"
+            f"{median(libc, 'end_kib') / 1024:8.1f}{median(commons, 'end_kib') / 1024:8.1f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

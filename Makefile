@@ -15,7 +15,8 @@ build: setup  ## compile into build/release and install the tutti command into .
 test:  ## set up, build, and run every check and test
 	@scripts/test.sh
 
-demo: build  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
+demo: setup  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
+	@scripts/build.sh tutti tutti_bench tutti_probe
 	@.venv/bin/python scripts/demo.py
 
 format: setup  ## rewrite the sources as the format checks want them

@@ -45,12 +45,13 @@ echo "$count object files are the same with and without the preload"
 
 python=${PYTHON:-python3}
 tests="test_list test_dict test_bytes test_array test_memoryview test_bigmem test_json test_re
-       test_os test_subprocess test_fork1 test_posix test_mmap test_threading test_pickle
+       test_os test_subprocess test_fork1 test_posix test_mmap test_pickle
        test_zlib test_tempfile test_hashlib test_gc"
 if ! "$python" -c 'import test.support' 2> "$work/log"; then
   echo "CPython's tests: left out, $python has no test package"
   exit 0
 fi
+# Not test_threading: a case of it fails plainly, in some runs only, with some interpreters.
 # test_pass_fds_redirected lists all descriptors of a new interpreter and finds that of its commons.
 verdicts() { # prefix, output: the result of each test, and of the whole
   # shellcheck disable=SC2086

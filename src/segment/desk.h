@@ -17,6 +17,7 @@ namespace tutti::segment {
 
 using Step = std::uint64_t;
 
+inline constexpr std::uint64_t most_members = 4096;
 inline constexpr std::size_t ring = 32;            // lines of a desk
 inline constexpr std::size_t slots = 8;            // staging slots of a desk
 inline constexpr std::size_t payload_bytes = 112;  // what rides in a flag's own line

@@ -39,7 +39,6 @@ struct Header {
 // first word is the futex in which the kernel marks the owner's end.
 constexpr std::uint64_t presence_at = page_bytes;
 constexpr std::uint64_t presence_bytes = line_bytes;
-constexpr std::uint64_t most_members = 4096;
 constexpr std::uint64_t slices_at = presence_at + most_members * presence_bytes;
 static_assert(sizeof(pthread_mutex_t) <= presence_bytes);
 

@@ -12,22 +12,34 @@ namespace {
 using fabric::SimFabric;
 using fabric::Simulator;
 
-// 257 ranks need nine rounds of dissemination: one more than a desk has lines.
+void play(int ranks, const Algorithm& algorithm, std::size_t count) {
+  Script script{.ranks = ranks, .ops = {}};
+  const Op op{.algorithm = algorithm, .root = ranks - 1, .kind = 0, .count = count, .seed = 5};
+  script.ops.assign(2, op);
+  Scene scene(script);
+  Simulator simulator(ranks, 1, {});
+  int stuck = 0;
+  ASSERT_TRUE(simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
+      << stuck << " of " << ranks << " ranks wait for ever in " << name_of<SimFabric>(algorithm)
+      << " of " << count << " elements";
+  EXPECT_EQ(scene.verdict(), "");
+}
+
+// 257 ranks were once the first to hang: they need nine rounds of dissemination.
 TEST(ManyRanks, EveryAlgorithmEnds) {
-  for (const int ranks : {256, 257, 300}) {
-    for (const Algorithm& algorithm : all_algorithms<SimFabric>()) {
-      Script script{.ranks = ranks, .ops = {}};
-      const Op op{.algorithm = algorithm, .root = ranks - 1, .kind = 0, .count = 3, .seed = 5};
-      script.ops.assign(2, op);
-      Scene scene(script);
-      Simulator simulator(ranks, 1, {});
-      int stuck = 0;
-      ASSERT_TRUE(simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
-          << stuck << " of " << ranks << " ranks wait for ever in "
-          << name_of<SimFabric>(algorithm);
-      EXPECT_EQ(scene.verdict(), "");
-    }
-  }
+  for (const int ranks : {257, 300, 513})
+    for (const Algorithm& algorithm : all_algorithms<SimFabric>())
+      for (const std::size_t count : {std::size_t{3}, std::size_t{3000}})
+        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits({ranks, count}))
+          play(ranks, algorithm, count);
+}
+
+// As many rounds as a team can need: one ring of lines must do.
+TEST(ManyRanks, ABarrierOfTheLargestTeamEnds) {
+  constexpr int ranks = segment::most_members;
+  for (std::size_t row = 0; row < rows_of<SimFabric>(Collective::barrier).size(); ++row)
+    if (rows_of<SimFabric>(Collective::barrier)[row].fits({ranks, 0}))
+      play(ranks, {Collective::barrier, row}, 0);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@ namespace tutti::coll::barrier {
 
 template <Fabric F>
 Task dissemination(F& f, const Work&) {
+  // With more rounds than lines, this very barrier would have to wait for itself to end.
+  static_assert(segment::most_members <= std::uint64_t{1} << segment::ring);
   Step step = 0;
   f.take(Route::line);
   for (int distance = 1; distance < f.size(); distance *= 2) {
@@ -16,8 +18,6 @@ Task dissemination(F& f, const Work&) {
     co_await f.room(step);
     f.post(step, {});
     co_await f.posted((f.rank() - distance + f.size()) % f.size(), step);
-    // With more rounds than a ring has lines, this very barrier would use a line twice.
-    if (step % segment::ring == 0) f.finish(step);
   }
   f.everyone_arrived();
   f.finish(step);

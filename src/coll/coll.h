@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/bits.h"
+#include "coll/block.h"
 #include "fabric/fabric.h"
 #include "reduce/reduce.h"
 
@@ -26,12 +27,44 @@ using fabric::Task;
 using fabric::Way;
 using reduce::Stores;
 
-enum class Collective : std::uint8_t { barrier, bcast, reduce, allreduce };
-inline constexpr int collective_count = 4;
+enum class Collective : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  reduce_scatter,
+  reduce_scatter_block,
+  scan,
+  exscan,
+};
+inline constexpr int collective_count = 17;
 [[nodiscard]] const char* name_of(Collective collective);  // "Barrier", ...
+[[nodiscard]] bool is_rooted(Collective collective);
 
-// One call's arguments, as one member sees them. `send` == `recv` is in place. Bcast uses `recv`
-// as its buffer; Reduce uses `recv` on the root alone.
+// A part of a vector, in elements.
+struct Slice {
+  std::size_t begin = 0;
+  std::size_t count = 0;
+};
+
+// One call's arguments, as one member sees them.
+//
+// Bcast and what computes use `send`, `recv` and `count`; `send` == `recv` is in place. Bcast uses
+// `recv` as its buffer; Reduce uses `recv` on the root alone; Reduce_scatter divides `count` by
+// `parts` and is never in place.
+// What only moves data uses blocks: `out` holds one for each member, or one for all of them (Gather
+// and Allgather), `in` one for each member or one from the root (Scatter). Where a member has
+// nothing to do with one of them, as in place, it is empty: but in an Allgather `out` is in[rank].
+// `count` x `element_bytes` then is what all members know alike of the size, or 0.
 struct Work {
   const void* send = nullptr;
   void* recv = nullptr;
@@ -40,6 +73,9 @@ struct Work {
   const reduce::Kernel* kernel = nullptr;
   int root = 0;
   Stores stores = Stores::plain;  // a local choice
+  std::span<const Block> out = {};
+  std::span<const Block> in = {};
+  std::span<const Slice> parts = {};
 
   [[nodiscard]] std::size_t bytes() const { return count * element_bytes; }
 };
@@ -63,12 +99,6 @@ struct Row {
 inline constexpr std::size_t direct_bytes = std::size_t{16} << 10;
 // One kernel copy costs a call and the pinning of pages: below this, staging is faster.
 inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
-
-// A part of a vector, in elements.
-struct Slice {
-  std::size_t begin = 0;
-  std::size_t count = 0;
-};
 
 // Part `index` of `parts` of `count` elements. Parts begin at multiples of `grain` elements and
 // differ by at most one grain, but for the last ones, which may be shorter or empty.

@@ -8,10 +8,7 @@
 #include <mutex>
 
 #include "base/base.h"
-#include "coll/allreduce/rows.h"
-#include "coll/barrier/rows.h"
-#include "coll/bcast/rows.h"
-#include "coll/reduce/rows.h"
+#include "coll/tables.h"
 #include "engine/engine.h"
 #include "os/os.h"
 
@@ -178,27 +175,10 @@ void Team::run(coll::Collective collective, coll::Work work) {
   if (learns) choice = stores_chooser().choose(collective, written, facts.bytes);
   work.stores = wanted != nullptr ? *wanted : choice.stores;
 
-  const auto run_first = [&](std::span<const coll::Row<fabric::NodeFabric>> rows) {
-    for (const auto& row : rows) {
-      if (!row.fits(facts)) continue;
-      const fabric::Task task = row.run(fabric_, work);
-      return;
-    }
-  };
-  using F = fabric::NodeFabric;
-  switch (collective) {
-    case coll::Collective::barrier:
-      run_first(coll::barrier::rows<F>);
-      break;
-    case coll::Collective::bcast:
-      run_first(coll::bcast::rows<F>);
-      break;
-    case coll::Collective::reduce:
-      run_first(coll::reduction::rows<F>);
-      break;
-    case coll::Collective::allreduce:
-      run_first(coll::allreduce::rows<F>);
-      break;
+  for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
+    if (!row.fits(facts)) continue;
+    const fabric::Task task = row.run(fabric_, work);
+    break;
   }
 
   if (const std::uint64_t ticks = host_.work_ticks(); learns && ticks != 0)
@@ -218,9 +198,9 @@ const char* Team::describe(std::uint64_t word, char (&text)[96]) {
   const Call call = Call::decode(word);
   int length = std::snprintf(text, sizeof text, "MPI_%s", coll::name_of(call.collective));
   const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
-  if (call.collective == coll::Collective::bcast || call.collective == coll::Collective::reduce)
+  if (coll::is_rooted(call.collective))
     length += std::snprintf(text + length, rest(), ", root %d", call.root);
-  if (call.collective != coll::Collective::barrier)
+  if (call.bytes > 0)
     std::snprintf(text + length, rest(), " of %llu bytes",
                   static_cast<unsigned long long>(call.bytes));
   return text;
@@ -251,6 +231,17 @@ fabric::Emergencies Team::emergencies() {
                 "rank %d %s; ending the job",
                 self->size(), self->world_rank(peer), describe(theirs, text[0]),
                 self->world_rank(self->rank()), describe(mine, text[1]));
+            end_job();
+          },
+      .surplus =
+          [](void* context, int peer, std::size_t sent, std::size_t room) {
+            auto* self = static_cast<Team*>(context);
+            char text[96];
+            log::fatal(
+                "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
+                "room for %zu; ending the job",
+                self->world_rank(peer), sent, self->world_rank(self->rank()),
+                describe(self->call_, text), self->size(), room);
             end_job();
           },
       .unreachable =

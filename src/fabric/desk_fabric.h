@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fabric over desks (segment/desk.h). A Host says how one waits and how one reaches memory:
 //   Host::Await<Condition>   an awaiter made of {host, condition}
-//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine)
+//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
 //   host.offer, host.map, host.read, host.write, host.scratch
 // A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
 // not hold yet, and `resume()`, which yields the awaited value.
@@ -118,6 +118,8 @@ class DeskFabric {
   [[nodiscard]] auto room(Step step) { return await(Room{this, step, segment::ring}); }
   [[nodiscard]] auto staging_room(Step step) { return await(Room{this, step, segment::slots}); }
 
+  [[nodiscard]] auto drained(Step step) { return await(Room{this, step, 0}); }
+
   void open_share(Step step) {
     segment::Share& share = desks_[static_cast<std::size_t>(rank_)]->share;
     // Published by the release in the post() that follows.
@@ -166,6 +168,33 @@ class DeskFabric {
   [[nodiscard]] auto landed(int peer, Step step, std::uint32_t chunks) {
     return await(Landed{this, peer, step, chunks});
   }
+
+  void produce(Step step, std::uint32_t pieces) {
+    Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
+    // Pairs with Produced::poll.
+    mine.share.claimed.store(step << segment::share_count_bits | pieces, std::memory_order_release);
+    host_.wake(mine.share.claimed, mine.sleepers);
+  }
+
+  struct Produced {
+    DeskFabric* fabric;
+    int peer;
+    Step step;
+    std::uint32_t pieces;
+    bool poll(Watch& watch) const {
+      Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
+      const std::uint64_t seen = desk.share.claimed.load(std::memory_order_acquire);
+      if (of_step(seen, step) && (seen & count_mask) >= pieces) return true;
+      watch = {&desk.share.claimed, &desk.sleepers, seen, step, fabric->desks_};
+      return false;
+    }
+    void resume() const {}
+  };
+  [[nodiscard]] auto produced(int peer, Step step, std::uint32_t pieces) {
+    return await(Produced{this, peer, step, pieces});
+  }
+
+  void surplus(int peer, std::size_t sent, std::size_t room) { host_.surplus(peer, sent, room); }
 
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }

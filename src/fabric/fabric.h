@@ -9,11 +9,15 @@
 //   post(s, ...)  publishes my payload of step s (after room(s) only)
 //   posted(q, s)  awaits and yields q's payload of step s
 //   finish(s)     says that I read nothing more of any step up to s; once a collective, at its end
+//   drained(s)    awaits that all the others have finished s: my buffers are mine again
 // Work sharing, for collectives in which anybody can do anybody's part:
 //   open_share(s)          before my post of step s: my part of it is open
 //   claim(q, s, n)         takes one of q's n chunks, or none (after posted(q, s) only)
 //   land(q, s)             the chunk is done
 //   landed(q, s, n)        awaits that all of q's chunks are
+// Or a pipe from one member to one other, through its staging slots:
+//   produce(s, n)          the first n pieces are there (after open_share(s) and post(s))
+//   produced(q, s, n)      awaits that; a piece is then taken out and reported by land(q, s)
 #pragma once
 
 #include <concepts>
@@ -58,6 +62,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                      f.expect(peer, step)
                      } -> std::same_as<void>;  // a hint: posted(peer, step) comes soon
                    { f.finish(step) } -> std::same_as<void>;
+                   { f.drained(step) } -> Awaitable;
                    // Every member has posted a step of this collective, so all earlier ones are
                    // over: saves waits.
                    { f.everyone_arrived() } -> std::same_as<void>;
@@ -73,6 +78,10 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.claim(peer, step, chunks) } -> std::same_as<std::int64_t>;
                    { f.land(peer, step) } -> std::same_as<void>;
                    { f.landed(peer, step, chunks) } -> Awaitable;
+                   { f.produce(step, chunks) } -> std::same_as<void>;
+                   { f.produced(peer, step, chunks) } -> Awaitable;
+                   // A member sends more bytes than there is room for.
+                   { f.surplus(peer, n, n) } -> std::same_as<void>;
 
                    // segment::staging_bytes of memory of `peer`, for `step`.
                    { f.staging(peer, step) } -> std::same_as<std::byte*>;

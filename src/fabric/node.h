@@ -17,6 +17,7 @@ struct Emergencies {
   void* context = nullptr;
   void (*peer_lost)(void* context, int peer) = nullptr;
   void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
+  void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
 };
 
@@ -59,6 +60,11 @@ class NodeHost {
   }
   [[noreturn]] void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
     emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
+    std::abort();
+  }
+
+  [[noreturn]] void surplus(int peer, std::size_t sent, std::size_t room) {
+    emergencies_.surplus(emergencies_.context, peer, sent, room);
     std::abort();
   }
 

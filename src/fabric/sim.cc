@@ -88,6 +88,7 @@ void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uin
 }
 
 void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
+void SimHost::surplus(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
 Card SimHost::offer(const void* buffer, std::size_t) {
   Way possible[3];

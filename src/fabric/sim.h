@@ -44,6 +44,7 @@ class SimHost {
   void begin_work() {}
   void end_work() {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
+  void surplus(int peer, std::size_t sent, std::size_t room);
 
   // How this rank's buffers can be reached is drawn anew for each of them.
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes);

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "support/script.h"
+#include "support/roles.h"
 
 namespace tutti::test {
 
@@ -22,20 +22,27 @@ struct Arena {
 class Scene {
  public:
   explicit Scene(Script script, Arena arena = {}) : script_(std::move(script)), arena_(arena) {
-    const auto ranks = static_cast<std::size_t>(script_.ranks);
+    const int ranks = script_.ranks;
     std::size_t bytes = 0;
     for (const Op& op : script_.ops) {
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        const std::size_t lead = kinds[op.kind].alignment * (mix(op.seed + rank) % 8);
-        sides_.push_back({bytes + guard_bytes + lead, bytes + room(op) + guard_bytes + lead});
-        bytes += 2 * room(op);
+      for (int rank = 0; rank < ranks; ++rank) {
+        Role role = role_of(op, rank);
+        const std::size_t lead =
+            kinds[op.kind].alignment * (mix(op.seed + static_cast<unsigned>(rank)) % 8);
+        role.send_at = bytes + guard_bytes + lead;
+        role.recv_at = bytes + room(role.send_bytes) + guard_bytes + lead;
+        bytes += room(role.send_bytes) + room(role.recv_bytes);
+        roles_.push_back(std::move(role));
       }
     }
     bytes = std::max(bytes, std::size_t{1});
     memory_ = {static_cast<std::byte*>(arena_.allocate(bytes)), bytes};
     if (memory_.data() == nullptr) std::abort();
     std::fill(memory_.begin(), memory_.end(), untouched);
-    for (const Op& op : script_.ops) expected_.push_back(expected(op));
+    for (const Op& op : script_.ops)
+      expected_.push_back(only_moves(op.algorithm.collective)
+                              ? std::vector<std::vector<std::byte>>()
+                              : expected_results(op, script_.ranks));
     entered_ = std::vector<std::atomic<int>>(script_.ops.size());
   }
 
@@ -98,47 +105,51 @@ class Scene {
   static constexpr std::byte untouched{0xa5};
   static constexpr std::byte scribble{0x5c};
 
-  struct Side {
-    std::size_t send, recv;  // offsets into memory_
+  // One rank's part in one collective.
+  struct Role {
+    std::size_t send_at = 0, recv_at = 0;  // offsets into memory_
+    std::size_t send_bytes = 0, recv_bytes = 0;
+    std::vector<coll::Block> out, in;  // addresses are offsets in the buffer, until it is played
+    std::vector<coll::Slice> parts;
   };
 
-  static std::size_t room(const Op& op) {
-    return (op.bytes() + 3 * guard_bytes) & ~std::size_t{63};
+  static std::size_t room(std::size_t bytes) {
+    return (bytes + 3 * guard_bytes) & ~std::size_t{63};
   }
 
-  [[nodiscard]] const Side& side(std::size_t index, int rank) const {
-    return sides_[index * static_cast<std::size_t>(script_.ranks) + static_cast<std::size_t>(rank)];
+  [[nodiscard]] Role role_of(const Op& op, int rank) const {
+    Role role;
+    if (!only_moves(op.algorithm.collective)) {
+      role.send_bytes = role.recv_bytes = op.bytes();
+      role.parts = parts_of(op, script_.ranks);
+      return role;
+    }
+    const Blocks blocks(op, script_.ranks);
+    const auto copy = [](const Blocks::Side& side, std::vector<coll::Block>& to) {
+      for (std::size_t i = 0; i < side.sizes.size(); ++i)
+        to.push_back({reinterpret_cast<std::byte*>(side.offsets[i]), side.sizes[i]});
+      return side.bytes;
+    };
+    role.send_bytes = copy(blocks.out(rank), role.out);
+    role.recv_bytes = copy(blocks.in(rank), role.in);
+    return role;
+  }
+
+  Role& role(std::size_t index, int rank) {
+    return roles_[index * static_cast<std::size_t>(script_.ranks) + static_cast<std::size_t>(rank)];
   }
   std::span<std::byte> buffer(std::size_t index, int rank, bool is_send) {
-    const Side& where = side(index, rank);
-    return {memory_.data() + (is_send ? where.send : where.recv), script_.ops[index].bytes()};
-  }
-  static std::uint64_t data_seed(const Op& op, int rank) {
-    return op.seed + static_cast<std::uint64_t>(rank) * 0x100000001u;
+    const Role& mine = role(index, rank);
+    return {memory_.data() + (is_send ? mine.send_at : mine.recv_at),
+            is_send ? mine.send_bytes : mine.recv_bytes};
   }
 
-  [[nodiscard]] std::vector<std::byte> expected(const Op& op) const {
-    std::vector<std::byte> result(op.bytes());
-    if (op.algorithm.collective == Collective::barrier) return result;
-    const Kind& kind = kinds[op.kind];
-    if (op.algorithm.collective == Collective::bcast) {
-      fill(kind, data_seed(op, op.root), result);
-      return result;
-    }
-    std::vector<std::byte> left(op.bytes());
-    fill(kind, data_seed(op, script_.ranks - 1), result);
-    for (int rank = script_.ranks - 2; rank >= 0; --rank) {
-      fill(kind, data_seed(op, rank), left);
-      kind.kernel.apply(result.data(), left.data(), result.data(), op.count, Stores::plain);
-    }
-    return result;
-  }
-
-  // Whether this rank gets a result, and in which of its buffers.
+  // Whether this rank gets a result, of a collective that does more than move data.
   [[nodiscard]] bool has_result(const Op& op, int rank) const {
-    return op.algorithm.collective == Collective::bcast ||
-           op.algorithm.collective == Collective::allreduce ||
-           (op.algorithm.collective == Collective::reduce && rank == op.root);
+    const Collective collective = op.algorithm.collective;
+    if (collective == Collective::barrier) return false;
+    if (collective == Collective::exscan) return rank > 0;
+    return collective != Collective::reduce || rank == op.root;
   }
 
   coll::Work enter(std::size_t index, int rank) {
@@ -153,17 +164,94 @@ class Scene {
                     .kernel = &kind.kernel,
                     .root = op.root,
                     .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
-                                                                             : Stores::streaming};
-    if (op.algorithm.collective == Collective::bcast) {
-      work.send = nullptr;
-      if (rank == op.root) fill(kind, data_seed(op, rank), recv);
+                                                                             : Stores::streaming,
+                    .parts = role(index, rank).parts};
+    if (only_moves(op.algorithm.collective)) {
+      lay_out(index, rank, work);
       return work;
     }
-    const bool in_place = op.in_place && has_result(op, rank);
-    fill(kind, data_seed(op, rank), in_place ? recv : send);
+    if (op.algorithm.collective == Collective::bcast) {
+      work.send = nullptr;
+      if (rank == op.root) fill(kind, operand_seed(op, rank), recv);
+      return work;
+    }
+    const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
+                          op.algorithm.collective == Collective::reduce_scatter_block;
+    const bool in_place = op.in_place && has_result(op, rank) && !scatters;
+    fill(kind, operand_seed(op, rank), in_place ? recv : send);
     if (in_place) work.send = work.recv;
     if (!has_result(op, rank) && op.seed % 2 == 0) work.recv = nullptr;
     return work;
+  }
+
+  // The blocks of a collective that only moves data, and what is in those to be sent.
+  void lay_out(std::size_t index, int rank, coll::Work& work) {
+    const Op& op = script_.ops[index];
+    const Blocks blocks(op, script_.ranks);
+    Role& mine = role(index, rank);
+    const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
+    for (coll::Block& block : mine.out)
+      block.address = send.data() + reinterpret_cast<std::size_t>(block.address);
+    for (coll::Block& block : mine.in)
+      block.address = recv.data() + reinterpret_cast<std::size_t>(block.address);
+    work.out = mine.out;
+    work.in = mine.in;
+    if (blocks.in_place(rank)) {
+      const auto me = static_cast<std::size_t>(rank);
+      if (blocks.gathers_to_all()) mine.out = {mine.in[me]};
+      work.out = mine.out;
+      if (blocks.gathers()) {
+        work.out = {};
+        fill_block(mine.in[me], blocks.data_seed(rank, rank));
+      }
+      if (blocks.scatters()) work.in = {};
+    }
+    for (std::size_t i = 0; i < work.out.size(); ++i)
+      fill_block(work.out[i], blocks.data_seed(rank, static_cast<int>(i)));
+  }
+  static void fill_block(const coll::Block& block, std::uint64_t seed) {
+    fill(kinds[0], seed, {block.address, block.bytes});
+  }
+
+  // What the receive buffer must hold, and where.
+  [[nodiscard]] bool right(std::size_t index, int rank, const coll::Work& work) {
+    const Op& op = script_.ops[index];
+    const std::span<std::byte> recv = buffer(index, rank, false);
+    std::vector<std::byte> wanted(recv.size(), untouched);
+    if (!only_moves(op.algorithm.collective)) {
+      if (has_result(op, rank)) {
+        const auto& results = expected_[index];
+        const auto& result = results[results.size() == 1 ? 0 : static_cast<std::size_t>(rank)];
+        std::copy(result.begin(), result.end(), wanted.begin());
+      }
+      return std::equal(recv.begin(), recv.end(), wanted.begin());
+    }
+    const Blocks blocks(op, script_.ranks);
+    for (std::size_t i = 0; i < work.in.size(); ++i) {
+      const int from = blocks.scatters() ? op.root : static_cast<int>(i);
+      const std::size_t at = static_cast<std::size_t>(work.in[i].address - recv.data());
+      fill_block({wanted.data() + at, work.in[i].bytes}, blocks.data_seed(from, rank));
+    }
+    return std::equal(recv.begin(), recv.end(), wanted.begin());
+  }
+
+  // Whether what was sent is still what it was.
+  [[nodiscard]] bool kept(std::size_t index, int rank, const coll::Work& work) {
+    const Op& op = script_.ops[index];
+    const std::span<std::byte> send = buffer(index, rank, true);
+    std::vector<std::byte> sent(send.size(), untouched);
+    if (only_moves(op.algorithm.collective)) {
+      const Blocks blocks(op, script_.ranks);
+      for (std::size_t i = 0; i < work.out.size(); ++i) {
+        const auto at = work.out[i].address - send.data();
+        if (at < 0 || at >= static_cast<std::ptrdiff_t>(send.size())) continue;  // in place
+        fill_block({sent.data() + at, work.out[i].bytes},
+                   blocks.data_seed(rank, static_cast<int>(i)));
+      }
+    } else if (work.send == send.data()) {
+      fill(kinds[op.kind], operand_seed(op, rank), sent);
+    }
+    return std::equal(send.begin(), send.end(), sent.begin());
   }
 
   void leave(std::size_t index, int rank, const coll::Work& work) {
@@ -172,18 +260,8 @@ class Scene {
     if (op.algorithm.collective == Collective::barrier &&
         entered_[index].load(std::memory_order_relaxed) != script_.ranks)
       fail(index, rank, "left the barrier before all had entered it");
-    if (has_result(op, rank)) {
-      if (!std::equal(recv.begin(), recv.end(), expected_[index].begin()))
-        fail(index, rank, "a wrong result");
-    } else if (!all(recv, untouched)) {
-      fail(index, rank, "a receive buffer that is no business of this rank was written");
-    }
-    if (work.send == send.data()) {
-      std::vector<std::byte> sent(send.size());
-      fill(kinds[op.kind], data_seed(op, rank), sent);
-      if (!std::equal(send.begin(), send.end(), sent.begin()))
-        fail(index, rank, "the send buffer was changed");
-    }
+    if (!right(index, rank, work)) fail(index, rank, "a wrong result");
+    if (!kept(index, rank, work)) fail(index, rank, "the send buffer was changed");
     std::fill(send.begin(), send.end(), scribble);
     std::fill(recv.begin(), recv.end(), scribble);
   }
@@ -209,10 +287,10 @@ class Scene {
   }
 
   Script script_;
-  std::vector<Side> sides_;
+  std::vector<Role> roles_;                                    // of every call, by rank
+  std::vector<std::vector<std::vector<std::byte>>> expected_;  // the same, or one for all ranks
   Arena arena_;
   std::span<std::byte> memory_;
-  std::vector<std::vector<std::byte>> expected_;
   std::vector<std::atomic<int>> entered_;  // how many ranks have, by call
   std::mutex mutex_;
   std::string failure_;

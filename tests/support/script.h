@@ -6,30 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "coll/allreduce/rows.h"
-#include "coll/barrier/rows.h"
-#include "coll/bcast/rows.h"
-#include "coll/reduce/rows.h"
+#include "coll/tables.h"
 #include "support/kinds.h"
 
 namespace tutti::test {
 
 using coll::Collective;
 
-template <fabric::Fabric F>
-std::span<const coll::Row<F>> rows_of(Collective collective) {
-  switch (collective) {
-    case Collective::barrier:
-      return coll::barrier::rows<F>;
-    case Collective::bcast:
-      return coll::bcast::rows<F>;
-    case Collective::reduce:
-      return coll::reduction::rows<F>;
-    case Collective::allreduce:
-      return coll::allreduce::rows<F>;
-  }
-  return {};
-}
+using coll::rows_of;
 
 // A row of one of the tables.
 struct Algorithm {
@@ -120,7 +104,10 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
   for (;;) {
     const std::size_t element = kinds[op.kind].bytes;
     op.count = std::max<std::size_t>(1, detail::draw_bytes(random, element) / element);
-    const std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);
+    std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);
+    if (algorithm.collective >= Collective::alltoall &&
+        algorithm.collective <= Collective::alltoallw)
+      all_bytes *= static_cast<std::size_t>(ranks);
     if (all_bytes > limits.most_bytes) continue;
     if (all_bytes > limits.usual_bytes && random() % 32 != 0) continue;
     if (row.fits({ranks, op.bytes()})) return op;

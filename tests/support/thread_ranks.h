@@ -65,6 +65,7 @@ class ThreadRanks {
     return {
         .peer_lost = [](void*, int peer) { die("lost", peer); },
         .mismatch = [](void*, int peer, std::uint64_t, std::uint64_t) { die("mismatch", peer); },
+        .surplus = [](void*, int peer, std::size_t, std::size_t) { die("surplus", peer); },
         .unreachable = [](void*, int peer, const Status&) { die("unreachable", peer); }};
   }
   [[noreturn]] static void die(const char* what, int peer) {

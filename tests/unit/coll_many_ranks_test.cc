@@ -27,11 +27,12 @@ void play(int ranks, const Algorithm& algorithm, std::size_t count) {
 
 // 257 ranks were once the first to hang: they need nine rounds of dissemination.
 TEST(ManyRanks, EveryAlgorithmEnds) {
-  for (const int ranks : {257, 300, 513})
+  for (const int ranks : {257, 513})
     for (const Algorithm& algorithm : all_algorithms<SimFabric>())
-      for (const std::size_t count : {std::size_t{3}, std::size_t{3000}})
-        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits({ranks, count}))
-          play(ranks, algorithm, count);
+      for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
+        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits(
+                {ranks, static_cast<std::size_t>(count)}))
+          play(ranks, algorithm, static_cast<std::size_t>(count));
 }
 
 // As many rounds as a team can need: one ring of lines must do.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and Allreduce between the users' buffers, after Hashmi and Panda's truly zero-copy
-// reductions: operands are read in place, each member folds a slice of the vector and writes it
-// straight into the result buffers of all who want it. Nothing is staged where memory is mapped.
+// Reduce, Allreduce and Reduce_scatter between the users' buffers, after Hashmi and Panda's truly
+// zero-copy reductions: operands are read in place, each member folds a slice of the vector and
+// writes it straight into the result buffers of all who want it. Nothing is staged where memory is
+// mapped.
 //
 // Any member can fold any chunk, so one that is done with its slice takes chunks of the others':
 // a rank that has arrived but lost its core holds up nobody.
@@ -33,15 +34,18 @@ class Chunk {
       : f_(f),
         work_(work),
         cards_(cards),
-        first_(root == everyone ? 0 : root),
-        last_(root == everyone ? f.size() : root + 1),
+        root_(root),
         mapped_(mapped),
         block_bytes_(mapped ? block_bytes : copied_chunk_bytes),
         sum_(scratch),
         operand_(scratch + block_bytes_) {}
 
-  void fold(std::size_t begin, std::size_t count) {
+  // `begin` is in the vector; `part` is that of `owner`.
+  void fold(int owner, const Slice& part, std::size_t begin, std::size_t count) {
     const std::size_t element = work_.element_bytes;
+    first_ = root_ == everyone ? 0 : root_ == each_owner ? owner : root_;
+    last_ = root_ == everyone ? f_.size() : first_ + 1;
+    shift_ = root_ == each_owner ? part.begin * element : 0;
     if (mapped_ && f_.size() == 2 && last_ - first_ == 2) return fold_pair(begin, count);
     const std::size_t block = block_bytes_ / element;
     for (std::size_t done = 0; done < count; done += block)
@@ -60,7 +64,7 @@ class Chunk {
   void fold_block(std::size_t offset, std::size_t count) {
     const std::size_t bytes = count * work_.element_bytes;
     if (mapped_ && f_.size() == 2) {  // one result
-      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset,
+      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset - shift_,
                           operand(0, offset, bytes, operand_), operand(1, offset, bytes, operand_),
                           count, work_.stores);
       return;
@@ -69,7 +73,7 @@ class Chunk {
     // result, unless that is an operand too.
     const int me = f_.rank();
     const bool here = !mapped_ && first_ <= me && me < last_ && work_.send != work_.recv;
-    std::byte* const sum = here ? static_cast<std::byte*>(work_.recv) + offset : sum_;
+    std::byte* const sum = here ? static_cast<std::byte*>(work_.recv) + offset - shift_ : sum_;
     const int last = f_.size() - 1;
     const std::byte* right = operand(last, offset, bytes, sum);
     if (last == 0) std::memmove(sum, right, bytes);
@@ -78,9 +82,9 @@ class Chunk {
     for (int q = first_; q < last_; ++q) {
       if (here && q == me) continue;
       if (std::byte* out = f_.map(q, cards_[q].recv))
-        reduce::copy(out + offset, sum, bytes, work_.stores);
+        reduce::copy(out + offset - shift_, sum, bytes, work_.stores);
       else
-        f_.write(q, cards_[q].recv, offset, sum, bytes);
+        f_.write(q, cards_[q].recv, offset - shift_, sum, bytes);
     }
   }
 
@@ -94,7 +98,9 @@ class Chunk {
   F& f_;
   const Work& work_;
   const Cards* cards_;
-  int first_, last_;  // the members that want the result
+  int root_;
+  int first_ = 0, last_ = 0;  // the members that want the result
+  std::size_t shift_ = 0;     // what their result buffers lack at the front, in bytes
   bool mapped_;
   std::size_t block_bytes_;
   std::byte* sum_;
@@ -112,7 +118,15 @@ Task direct_to(F& f, const Work& work, int root) {
   auto* const cards = reinterpret_cast<detail::Cards*>(scratch + 2 * detail::copied_chunk_bytes);
   detail::Cards& mine = cards[f.rank()];
   mine.send = f.offer(work.send, work.bytes());
-  mine.recv = detail::wants_result(f, root) ? f.offer(work.recv, work.bytes()) : mine.send;
+  const auto parts = static_cast<std::size_t>(ranks);
+  const auto part_of = [&](int q) -> Slice {
+    const auto index = static_cast<std::size_t>(q);
+    return root == each_owner ? work.parts[index] : slice_of(work.count, parts, index);
+  };
+  const std::size_t result = root == each_owner ? part_of(f.rank()).count : work.count;
+  mine.recv = detail::wants_result(f, root) && result > 0
+                  ? f.offer(work.recv, result * work.element_bytes)
+                  : mine.send;
   f.open_share(step);
   co_await f.room(step);
   f.post(step, bytes_of(mine));
@@ -130,17 +144,18 @@ Task direct_to(F& f, const Work& work, int root) {
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
     f.finish(step);
-    co_await staged_to(f, work, root);
+    if (root == each_owner)
+      co_await staged_parts(f, work);
+    else
+      co_await staged_to(f, work, root);
     co_return;
   }
 
   f.take(mapped ? Route::mapped : Route::copied);
-  const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t most = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
-  const std::size_t chunk = chunk_of(work.count / parts + 64, most / work.element_bytes);
-  const auto part_of = [&](int q) -> Slice {
-    return slice_of(work.count, parts, static_cast<std::size_t>(q));
-  };
+  std::size_t longest = 0;
+  for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
+  const std::size_t chunk = chunk_of(longest + 64, most / work.element_bytes);
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
@@ -153,7 +168,7 @@ Task direct_to(F& f, const Work& work, int root) {
     std::int64_t index;
     while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {
       const std::size_t first = static_cast<std::size_t>(index) * chunk;
-      folder.fold(slice.begin + first, std::min(chunk, slice.count - first));
+      folder.fold(owner, slice, slice.begin + first, std::min(chunk, slice.count - first));
       f.land(owner, step);
       co_await f.pause();
     }

@@ -14,7 +14,9 @@
 
 namespace tutti::coll::reduction {
 
-inline constexpr int everyone = -1;  // as `root`: all members want the result
+// As `root`: who wants the result.
+inline constexpr int everyone = -1;
+inline constexpr int each_owner = -2;  // of its part: Reduce_scatter
 
 namespace detail {
 
@@ -25,7 +27,7 @@ inline constexpr std::size_t least_piece_bytes = std::size_t{2} << 10;
 
 template <Fabric F>
 bool wants_result(const F& f, int root) {
-  return root == everyone || root == f.rank();
+  return root < 0 || root == f.rank();
 }
 
 template <Fabric F>
@@ -121,6 +123,33 @@ Task staged_to(F& f, const Work& work, int root) {
   const std::size_t piece = segment::staging_bytes / work.element_bytes;
   for (std::size_t done = 0; done < work.count; done += piece)
     co_await detail::sliced_piece(f, work, root, done, std::min(piece, work.count - done));
+}
+
+// Reduce_scatter: everyone folds its part, out of the slots. One copy and one step a piece.
+template <Fabric F>
+Task staged_parts(F& f, const Work& work) {
+  f.take(Route::staged);
+  const std::size_t element = work.element_bytes;
+  const std::size_t piece = segment::staging_bytes / element;
+  const Slice mine = work.parts[static_cast<std::size_t>(f.rank())];
+  for (std::size_t done = 0; done < work.count; done += piece) {
+    const std::size_t end = std::min(work.count, done + piece);
+    const Step step = f.next_step();
+    co_await f.staging_room(step);
+    std::memcpy(f.staging(f.rank(), step),
+                static_cast<const std::byte*>(work.send) + done * element, (end - done) * element);
+    f.post(step, {});
+    const std::size_t from = std::max(done, mine.begin);
+    const std::size_t to = std::min(end, mine.begin + mine.count);
+    if (from < to) {
+      for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
+      f.everyone_arrived();
+      const auto operand = [&](int q) { return f.staging(q, step) + (from - done) * element; };
+      fold(*work.kernel, f.size(), operand,
+           static_cast<std::byte*>(work.recv) + (from - mine.begin) * element, to - from, element);
+    }
+    f.finish(step);
+  }
 }
 
 template <Fabric F>

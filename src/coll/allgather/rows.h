@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allgather and Allgatherv.
+#pragma once
+
+#include "coll/exchange/everybody.h"
+
+namespace tutti::coll::allgather {
+
+template <Fabric F>
+inline constexpr Row<F> rows[] = {
+    {"exchange", "everyone reads everyone's block", [](const Facts&) { return true; },
+     exchange::everybody<F>},
+};
+
+}  // namespace tutti::coll::allgather

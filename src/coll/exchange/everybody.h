@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allgather(v) and Alltoall(v, w): everyone has something for everyone. All copy at once, each
+// starting with another source (the rotation of Ma et al. 2010), from the sender's own buffer where
+// it can be reached. One step, and at the end a look at who has taken what was lent.
+//
+// Cost: one copy of each block in the receiver, two for small blocks and where nothing is
+// reachable.
+#pragma once
+
+#include "coll/exchange/streamed.h"
+
+namespace tutti::coll::exchange {
+
+template <Fabric F>
+Task everybody(F& f, const Work& work) {
+  const Step step = f.next_step();
+  Outgoing<F> mine(f, work.out);
+  Streams<F> streams(f, step, work.out.size());
+  if (mine.needs_slot())
+    co_await f.staging_room(step);
+  else
+    co_await f.room(step);
+  mine.post(step);
+  streams.add(mine);
+  const int me = f.rank();
+  move(work.in[static_cast<std::size_t>(me)], mine.to(me), work.stores);
+  for (int k = 1; k < f.size(); ++k) {
+    const int q = (me + k) % f.size();
+    const Block& into = work.in[static_cast<std::size_t>(q)];
+    Incoming<F> theirs(f, q, step, co_await f.posted(q, step));
+    if (k == 1) f.begin_work();
+    theirs.take(me, into, work.stores);
+    streams.add(q, theirs, me, into);
+  }
+  f.everyone_arrived();
+  co_await streams.run();
+  if (mine.mode() == Mode::direct) co_await f.drained(step);
+  f.end_work();
+}
+
+}  // namespace tutti::coll::exchange

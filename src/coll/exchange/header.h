@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exchange: what collectives that only move data have in common. Each member that sends says in its
+// line how its blocks travel, and each member that receives takes what is for it from there. What
+// differs between senders is their own decision, so counts that only some members know (the
+// v-forms) need no round of their own.
+#pragma once
+
+#include "coll/coll.h"
+
+namespace tutti::coll::exchange {
+
+enum class Mode : std::uint8_t {
+  inlined,   // in the line itself
+  packed,    // in the sender's staging slot of this step
+  direct,    // in the sender's buffer, which it keeps until all have taken theirs
+  streamed,  // through the sender's staging slots, a piece a step: nobody can reach its buffer
+};
+
+enum class Shape : std::uint8_t {
+  single,   // one block, for everybody
+  strided,  // equally long blocks, one a member, equally far apart
+  listed,   // the staging slot of this step begins with a table of entries, one a member
+};
+
+// What a member posts: a prefix, and behind it the data itself (inlined) or a Place.
+struct Header {
+  Mode mode = Mode::inlined;
+  Shape shape = Shape::single;
+  std::uint64_t bytes = 0;  // of the longest block
+};
+inline constexpr std::size_t most_inline = segment::payload_bytes - sizeof(Header);
+
+struct Place {
+  Card card;  // of the first block; nothing when packed
+  std::uint64_t stride = 0;
+};
+
+// A block of a table. Packed: card.address is an offset in the slot.
+struct Entry {
+  Card card;
+  std::uint64_t bytes = 0;
+};
+// More members than this have no tables in a slot.
+inline constexpr int most_listed = 1024;
+static_assert(most_listed * sizeof(Entry) <= segment::staging_bytes);
+
+}  // namespace tutti::coll::exchange

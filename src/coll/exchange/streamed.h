@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For senders whose buffers nobody can reach: all of them send a piece of every block a step,
+// through their staging slots. As many steps as the longest block needs, so everybody must know of
+// every such sender.
+#pragma once
+
+#include <vector>
+
+#include "coll/exchange/incoming.h"
+#include "coll/exchange/outgoing.h"
+
+namespace tutti::coll::exchange {
+
+template <Fabric F>
+class Streams {
+ public:
+  // `step`: of the posts. `blocks`: how many a sender has, one for all members or one for each.
+  Streams(F& f, Step step, std::size_t blocks) : f_(f), step_(step), single_(blocks == 1) {
+    const std::size_t part = segment::staging_bytes / blocks;
+    piece_ = part > 64 ? part / 64 * 64 : part;
+  }
+
+  // While the posts are looked at.
+  void add(Outgoing<F>& mine) {
+    if (mine.mode() != Mode::streamed) return;
+    mine_ = &mine;
+    lengthen(mine.longest());
+  }
+  void add(int peer, Incoming<F>& theirs, int index, const Block& into) {
+    if (theirs.mode() != Mode::streamed) return;
+    sources_.push_back({peer, {into.address, theirs.admitted(index, into)}});
+    lengthen(theirs.longest());
+  }
+
+  // After all that is not streamed has been taken. Finishes the last step.
+  [[nodiscard]] Task run() {
+    if (longest_ == 0) f_.finish(step_);
+    for (std::size_t begin = 0; begin < longest_; begin += piece_) {
+      const Step step = f_.next_step();
+      if (mine_ != nullptr) {
+        co_await f_.staging_room(step);
+        for (int q = 0; q < (single_ ? 1 : f_.size()); ++q) {
+          const Block& block = mine_->to(q);
+          if (begin < block.bytes && (single_ || q != f_.rank()))
+            pack(part(f_.rank(), step, q), block, begin, std::min(piece_, block.bytes - begin));
+        }
+        f_.post(step, {});
+      }
+      for (const Source& source : sources_) {
+        co_await f_.posted(source.peer, step);
+        if (begin < source.into.bytes)
+          unpack(source.into, begin, part(source.peer, step, f_.rank()),
+                 std::min(piece_, source.into.bytes - begin));
+      }
+      f_.finish(step);
+    }
+  }
+
+ private:
+  struct Source {
+    int peer;
+    Block into;
+  };
+
+  [[nodiscard]] std::byte* part(int owner, Step step, int index) const {
+    return f_.staging(owner, step) + (single_ ? 0 : static_cast<std::size_t>(index) * piece_);
+  }
+  void lengthen(std::size_t bytes) { longest_ = std::max(longest_, bytes); }
+
+  F& f_;
+  Step step_;
+  bool single_;
+  std::size_t piece_;
+  std::size_t longest_ = 0;
+  Outgoing<F>* mine_ = nullptr;
+  std::vector<Source> sources_;
+};
+
+}  // namespace tutti::coll::exchange

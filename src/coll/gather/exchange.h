@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gather and Gatherv: the senders write (Ma et al. 2010), all of them at once, into the root's
+// buffer where they can reach it. Small blocks ride in the sender's line or slot, and the sender
+// goes on at once; whoever sends a large one waits for the root to say where it goes, and the root,
+// which knows all sizes, says so if there is any.
+#pragma once
+
+#include "coll/exchange/incoming.h"
+#include "coll/exchange/outgoing.h"
+
+namespace tutti::coll::gather {
+namespace detail {
+
+constexpr std::uint32_t pieces_of(std::size_t bytes) {
+  return static_cast<std::uint32_t>(divide_up(bytes, segment::staging_bytes));
+}
+
+// A block that only my slots can carry, to one reader.
+template <Fabric F>
+Task feed(F& f, const Block& block, Step step) {
+  const std::uint32_t pieces = pieces_of(block.bytes);
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    if (i >= segment::slots)
+      co_await f.landed(f.rank(), step, i + 1 - static_cast<std::uint32_t>(segment::slots));
+    const std::size_t begin = std::size_t{i} * segment::staging_bytes;
+    pack(f.staging(f.rank(), i), block, begin,
+         std::min(segment::staging_bytes, block.bytes - begin));
+    f.produce(step, i + 1);
+  }
+  co_await f.landed(f.rank(), step, pieces);
+}
+
+template <Fabric F>
+Task drink(F& f, int peer, const Block& into, std::size_t bytes, Step step) {
+  const std::uint32_t pieces = pieces_of(bytes);
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    const std::size_t begin = std::size_t{i} * segment::staging_bytes;
+    co_await f.produced(peer, step, i + 1);
+    unpack(into, begin, f.staging(peer, i), std::min(segment::staging_bytes, bytes - begin));
+    f.land(peer, step);
+  }
+}
+
+template <Fabric F>
+Task send(F& f, const Work& work, Step step) {
+  using namespace exchange;
+  Outgoing<F> mine(f, work.out);
+  const bool streamed = mine.mode() == Mode::streamed;
+  if (streamed) {
+    co_await f.drained(step - 1);  // all my slots are free
+    f.open_share(step);
+  } else if (mine.needs_slot()) {
+    co_await f.staging_room(step);
+  } else {
+    co_await f.room(step);
+  }
+  mine.post(step);
+  if (!streamed && mine.mode() != Mode::direct) {
+    f.finish(step);
+    co_return;
+  }
+  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step));
+  f.begin_work();
+  const bool writable = root.mode() == Mode::direct;
+  if (writable)
+    root.put(f.rank(), mine.to(work.root), work.stores);
+  else if (streamed)
+    co_await feed(f, mine.to(work.root), step);
+  f.finish(step);
+  if (!writable && !streamed) co_await f.drained(step);
+  f.end_work();
+}
+
+template <Fabric F>
+Task receive(F& f, const Work& work, Step step) {
+  using namespace exchange;
+  const int me = f.rank();
+  const auto in = [&](int q) -> const Block& { return work.in[static_cast<std::size_t>(q)]; };
+  Outgoing<F> lent(f, work.in, true);
+  bool asked = false;
+  for (int q = 0; q < f.size(); ++q) asked = asked || (q != me && in(q).bytes >= direct_bytes);
+  if (asked) {
+    if (lent.needs_slot())
+      co_await f.staging_room(step);
+    else
+      co_await f.room(step);
+    lent.post(step);
+  }
+  if (!work.out.empty()) move(in(me), work.out[0], work.stores);
+  const bool writable = asked && lent.mode() == Mode::direct;
+  bool written = false;
+  for (int k = 1; k < f.size(); ++k) {
+    const int q = (me + k) % f.size();
+    Incoming<F> theirs(f, q, step, co_await f.posted(q, step));
+    const std::size_t bytes = theirs.admitted(me, in(q));
+    const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
+    written = written || (large && writable);
+    if (large && writable) continue;
+    if (theirs.mode() == Mode::streamed)
+      co_await drink(f, q, in(q), bytes, step);
+    else
+      theirs.take(me, in(q), work.stores);
+  }
+  f.everyone_arrived();
+  f.finish(step);
+  if (written) co_await f.drained(step);
+}
+
+}  // namespace detail
+
+template <Fabric F>
+Task gather(F& f, const Work& work) {
+  const Step step = f.next_step();
+  if (f.rank() == work.root)
+    co_await detail::receive(f, work, step);
+  else
+    co_await detail::send(f, work, step);
+}
+
+}  // namespace tutti::coll::gather

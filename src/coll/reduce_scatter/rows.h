@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce_scatter and Reduce_scatter_block share their algorithms with Reduce, but for small ones:
+// there, "the root" is the owner of each part.
+#pragma once
+
+#include "coll/reduce/direct.h"
+#include "coll/reduce_scatter/line.h"
+
+namespace tutti::coll::reduce_scatter {
+
+template <Fabric F>
+Task staged(F& f, const Work& work) {
+  return reduction::staged_parts(f, work);
+}
+
+template <Fabric F>
+Task direct(F& f, const Work& work) {
+  return reduction::direct_to(f, work, reduction::each_owner);
+}
+
+template <Fabric F>
+inline constexpr Row<F> rows[] = {
+    {"line", "vectors ride in the flags, everyone folds its part",
+     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F>},
+    {"staged", "through slots in the segment",
+     [](const Facts& x) { return x.bytes < direct_bytes; }, staged<F>},
+    {"direct", "operands read in place, a part a member", [](const Facts&) { return true; },
+     direct<F>},
+};
+
+}  // namespace tutti::coll::reduce_scatter

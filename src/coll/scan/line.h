@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scan and Exscan of an operand that rides in the flag's own line, or in a slot: every member folds
+// what those before it have posted. Nobody waits for members behind it.
+#pragma once
+
+#include "coll/coll.h"
+
+namespace tutti::coll::scan {
+
+enum class Kind : std::uint8_t { inclusive, exclusive };
+
+namespace detail {
+
+// One piece of the vectors. `sum` has room for it.
+template <Fabric F>
+Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t count, bool slot,
+           std::byte* sum) {
+  const std::size_t bytes = count * work.element_bytes;
+  const auto* operand = static_cast<const std::byte*>(work.send) + begin * work.element_bytes;
+  const Step step = f.next_step();
+  if (f.rank() < f.size() - 1) {
+    if (slot) {
+      co_await f.staging_room(step);
+      std::memcpy(f.staging(f.rank(), step), operand, bytes);
+      f.post(step, {});
+    } else {
+      co_await f.room(step);
+      f.post(step, {operand, bytes});
+    }
+  }
+  for (int q = 0; q < f.rank(); ++q) {
+    const std::byte* theirs = co_await f.posted(q, step);
+    if (slot) theirs = f.staging(q, step);
+    if (q == 0)
+      std::memcpy(sum, theirs, bytes);
+    else
+      work.kernel->apply(sum, sum, theirs, count, Stores::plain);
+  }
+  f.finish(step);
+  std::byte* result = static_cast<std::byte*>(work.recv) + begin * work.element_bytes;
+  if (kind == Kind::inclusive && f.rank() == 0) {
+    std::memmove(result, operand, bytes);
+  } else if (f.rank() > 0) {
+    if (kind == Kind::inclusive) work.kernel->apply(sum, sum, operand, count, Stores::plain);
+    std::memcpy(result, sum, bytes);
+  }
+}
+
+}  // namespace detail
+
+template <Fabric F, Kind kind>
+Task line(F& f, const Work& work) {
+  alignas(64) std::byte sum[segment::payload_bytes];
+  f.take(Route::line);
+  co_await detail::piece(f, work, kind, 0, work.count, false, sum);
+}
+
+template <Fabric F, Kind kind>
+Task staged(F& f, const Work& work) {
+  f.take(Route::staged);
+  std::byte* sum = f.scratch(segment::staging_bytes);
+  const std::size_t each = segment::staging_bytes / work.element_bytes;
+  for (std::size_t done = 0; done < work.count; done += each)
+    co_await detail::piece(f, work, kind, done, std::min(each, work.count - done), true, sum);
+}
+
+}  // namespace tutti::coll::scan

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scatter and Scatterv: the receivers read (Ma et al. 2010), all of them at once, from the root's
+// buffer where they can reach it. Small blocks ride in the root's line or slot, and the root goes
+// on at once.
+#pragma once
+
+#include "coll/exchange/streamed.h"
+
+namespace tutti::coll::scatter {
+
+template <Fabric F>
+Task scatter(F& f, const Work& work) {
+  using namespace exchange;
+  const Step step = f.next_step();
+  const int me = f.rank();
+  Streams<F> streams(f, step, static_cast<std::size_t>(f.size()));
+  if (me == work.root) {
+    Outgoing<F> mine(f, work.out);
+    if (mine.needs_slot())
+      co_await f.staging_room(step);
+    else
+      co_await f.room(step);
+    mine.post(step);
+    streams.add(mine);
+    if (!work.in.empty()) move(work.in[0], mine.to(me), work.stores);
+    co_await streams.run();
+    if (mine.mode() == Mode::direct) co_await f.drained(step);
+  } else {
+    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step));
+    f.begin_work();
+    root.take(me, work.in[0], work.stores);
+    streams.add(work.root, root, me, work.in[0]);
+    co_await streams.run();
+    f.end_work();
+  }
+}
+
+}  // namespace tutti::coll::scatter

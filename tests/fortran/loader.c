@@ -6,8 +6,7 @@
 
 int main(int argc, char** argv) {
   void* object = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-  int (*program)(int, char**) =
-      object != NULL ? (int (*)(int, char**))dlsym(object, "main") : NULL;
+  int (*program)(int, char**) = object != NULL ? (int (*)(int, char**))dlsym(object, "main") : NULL;
   if (program == NULL) {
     printf("loader: %s\n", dlerror());
     return 1;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/front.h"
+#include "mpi/packing.h"
 
 namespace tutti::mpi {
 namespace detail {
@@ -87,14 +88,12 @@ bool Front<H>::take_packed_bcast(engine::Team& team, void* buffer, Count count, 
   };
   if (team.rank() == root)
     for_pieces([&](std::byte* user, int piece, std::byte* raw, int raw_bytes) {
-      int position = 0;
-      native_.pack(user, piece, type, raw, raw_bytes, &position, comm);
+      Packable<H>(native_, user, piece, type, raw).pack(raw, raw_bytes, comm);
     });
   team.run(Collective::bcast, {.recv = packed.get(), .count = bytes, .root = root});
   if (team.rank() != root)
     for_pieces([&](std::byte* user, int piece, std::byte* raw, int raw_bytes) {
-      int position = 0;
-      native_.unpack(raw, raw_bytes, &position, user, piece, type, comm);
+      Packable<H>(native_, user, piece, type, raw).unpack(raw, raw_bytes, comm);
     });
   return true;
 }

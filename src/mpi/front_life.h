@@ -214,7 +214,7 @@ int Front<H>::on_delete(H, int, void* value, void*) {
 template <class H>
 engine::Team* Front<H>::team_for(Collective collective, H comm) {
   if (!prepared_) [[unlikely]] {
-    // MPI_Init was not seen (Fortran's goes past us on Open MPI): join when communicators are used.
+    // MPI_Init was not seen (called as PMPI_Init): join when communicators are used.
     int initialized = 0;
     if (options().off || native_.initialized(&initialized) != 0 || !initialized) return nullptr;
     if (!prepare()) return nullptr;

@@ -25,20 +25,32 @@ int collect(dl_phdr_info* info, std::size_t, void* into) {
   return 0;
 }
 
+bool is_ours(const Dl_info& info) {
+  static Dl_info ours;
+  static const bool known = ::dladdr(&ours, &ours) != 0;
+  return known && info.dli_fbase == ours.dli_fbase;
+}
+
+// The library that defines `function`; nullptr for Tutti, which exports PMPI_X too (gate.cc).
+void* definer(void* function) {
+  Dl_info info;
+  if (function == nullptr || ::dladdr(function, &info) == 0 || is_ours(info)) return nullptr;
+  return ::dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+}
+
 void* library_handle() {
   if (void* found = ::dlsym(RTLD_NEXT, landmark)) {
-    Dl_info info;
-    if (::dladdr(found, &info) != 0)
-      if (void* handle = ::dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY)) return handle;
-    return RTLD_NEXT;
+    void* handle = definer(found);
+    return handle != nullptr ? handle : RTLD_NEXT;
   }
   Names names;
   ::dl_iterate_phdr(collect, &names);
   for (int i = 0; i < names.count; ++i) {
-    void* handle = ::dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == nullptr) continue;
-    if (::dlsym(handle, landmark) != nullptr) return handle;
-    ::dlclose(handle);
+    void* object = ::dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
+    if (object == nullptr) continue;
+    void* handle = definer(::dlsym(object, landmark));
+    ::dlclose(object);
+    if (handle != nullptr) return handle;
   }
   return nullptr;
 }

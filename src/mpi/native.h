@@ -47,6 +47,9 @@ struct Native {
 
   int (*type_size)(H type, int*);
   int (*type_get_extent)(H type, Aint* lower_bound, Aint* extent);
+  int (*type_create_hindexed)(int, const int* lengths, const Aint* displacements, H type, H*);
+  int (*type_commit)(H* type);
+  int (*type_free)(H* type);
   int (*pack)(const void*, int, H type, void*, int, int* position, H comm);
   int (*unpack)(const void*, int, int* position, void*, int, H type, H comm);
 
@@ -78,6 +81,9 @@ struct Native {
     mpi.load(comm_delete_attr, "PMPI_Comm_delete_attr");
     mpi.load(type_size, "PMPI_Type_size");
     mpi.load(type_get_extent, "PMPI_Type_get_extent");
+    mpi.load(type_create_hindexed, "PMPI_Type_create_hindexed");
+    mpi.load(type_commit, "PMPI_Type_commit");
+    mpi.load(type_free, "PMPI_Type_free");
     mpi.load(pack, "PMPI_Pack");
     mpi.load(unpack, "PMPI_Unpack");
   }

@@ -90,12 +90,39 @@ int memory() {
   return wrong;
 }
 
+// A derived datatype of absolute addresses, which only some ranks use.
+int bottom() {
+  int few[5] = {}, many[1000] = {}, wrong = 0;
+  const int lengths[] = {5, 1000};
+  MPI_Aint places[2];
+  MPI_Get_address(few, &places[0]);
+  MPI_Get_address(many, &places[1]);
+  MPI_Datatype both;
+  MPI_Type_create_hindexed(2, lengths, places, MPI_INT, &both);
+  MPI_Type_commit(&both);
+  for (int root = 0; root < size; ++root) {
+    for (int& value : few) value = rank + 1;
+    for (int& value : many) value = rank + 2;
+    std::vector<int> plain(1005, rank + 1);
+    if (rank % 2 == 0)
+      MPI_Bcast(MPI_BOTTOM, 1, both, root, MPI_COMM_WORLD);
+    else
+      MPI_Bcast(plain.data(), 1005, MPI_INT, root, MPI_COMM_WORLD);
+    for (int i = 0; i < 1005; ++i) {
+      const int sent = root % 2 == 0 && i >= 5 ? root + 2 : root + 1;
+      wrong += (rank % 2 != 0 ? plain[i] : i < 5 ? few[i] : many[i - 5]) != sent;
+    }
+  }
+  MPI_Type_free(&both);
+  return wrong;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int provided = 0;
-  // Open MPI's Fortran starts and ends MPI past everyone who interposes in C.
+  // Fortran bindings that are linked in statically start and end MPI past everyone.
   const bool unseen = what == "unseen";
   if (unseen)
     PMPI_Init(&argc, &argv);
@@ -108,6 +135,7 @@ int main(int argc, char** argv) {
   if (what == "threads") wrong = provided == MPI_THREAD_MULTIPLE ? threads() : 0;
   if (what == "communicators") wrong = communicators();
   if (what == "memory") wrong = memory();
+  if (what == "bottom") wrong = bottom();
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("life: %d wrong\n", wrong);
   if (unseen)

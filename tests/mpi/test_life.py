@@ -15,15 +15,15 @@ every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.na
 
 
 @every_mpi
-@pytest.mark.parametrize("what", ["threads", "communicators", "memory", "unseen"])
+@pytest.mark.parametrize("what", ["threads", "communicators", "memory", "bottom", "unseen"])
 def test_life(mpi: Mpi, what: str, tmp_path) -> None:
     report = tmp_path / "report.json"
     result = mpi.run(2, [str(mpi.compile("life.cc")), what], {"TUTTI_REPORT": str(report)})
     assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout[-2000:]
-    if what in ("communicators", "memory", "threads"):
+    if what != "unseen":
         calls = json.loads(report.read_text())["calls"]
         taken = {row["collective"]: row["taken"] for row in calls}
-        assert taken["Allreduce"] > 0
+        assert taken["Bcast" if what == "bottom" else "Allreduce"] > 0
     if what == "communicators":
         reasons = next(row for row in calls if row["collective"] == "Allreduce")["reasons"]
         assert "intercommunicator" in reasons

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a call comes from the Fortran bindings of the user's MPI, told by its return address.
+//
+// Wrappers store what was returned in `ierror`, so none of them jumps to the function in place of
+// calling it, and the return address is theirs. Objects that have called are remembered and kept
+// from being unloaded, so a call costs a few comparisons, and one that is loaded later is met at
+// its first call.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::mpi {
+
+// What the file of such a library is called: libmpi_mpifh.so.40, libmpichfort.so.12 ...
+[[nodiscard]] bool is_fortran_library(const char* path);
+
+class Callers {
+ public:
+  [[nodiscard]] bool fortran(const void* return_address) {
+    const auto address = reinterpret_cast<std::uintptr_t>(return_address);
+    const int count = count_.load(std::memory_order_acquire);
+    for (int i = 0; i < count; ++i)
+      if (address - known_[i].begin < known_[i].bytes) return known_[i].fortran;
+    return meet(address);
+  }
+
+ private:
+  struct Object {
+    std::uintptr_t begin;
+    std::uintptr_t bytes;
+    bool fortran;
+  };
+
+  bool meet(std::uintptr_t address);
+  void remember(const Object& object);
+
+  std::array<Object, 32> known_{};  // those beyond are looked up each time
+  std::atomic<int> count_{0};
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMPI_X for Fortran programs. A Fortran wrapper turns handles, sentinels and array descriptors
+// into C's and then calls a C function; Open MPI's call PMPI_X, MPICH's do so where there is no
+// buffer. So Tutti exports PMPI_X as well: calls from the MPI's Fortran library go where calls of
+// MPI_X go, all others (the MPI's own, a profiler's, a program's) to the MPI.
+//
+// The `_c` functions have no gate: no Fortran wrapper calls PMPI_X_c, and where the MPI has none,
+// programs must not find any.
+#include <atomic>
+#include <cstdlib>
+
+#include "base/base.h"
+#include "mpi/callers.h"
+#include "mpi/entries.h"
+#include "mpi/library.h"
+
+namespace tutti::mpi {
+namespace {
+
+using Function = void (*)();
+
+constinit Callers callers;
+
+// Looked up apart from the entries: calls that are none of Tutti's business do not make those.
+[[gnu::cold, gnu::noinline]] Function find_native(std::atomic<Function>& known, const char* name) {
+  static const Library library = find_library();
+  Function found = nullptr;
+  if (library.handle != nullptr) library.load(found, name);
+  if (found == nullptr) {
+    log::fatal("%s was called, but no MPI library with it is loaded in this process", name);
+    std::_Exit(1);
+  }
+  known.store(found, std::memory_order_relaxed);
+  return found;
+}
+
+Function native(std::atomic<Function>& known, const char* name) {
+  const Function found = known.load(std::memory_order_relaxed);
+  return found != nullptr ? found : find_native(known, name);
+}
+
+template <class... Parameters>
+constexpr int arity(int (*Entries::*)(Parameters...)) {
+  return sizeof...(Parameters);
+}
+
+}  // namespace
+}  // namespace tutti::mpi
+
+// Every argument is a word, as in entries.h, so all that is needed of a function is their number.
+#define TUTTI_PARAMETERS_0
+#define TUTTI_PARAMETERS_1 Word a
+#define TUTTI_PARAMETERS_2 TUTTI_PARAMETERS_1, Word b
+#define TUTTI_PARAMETERS_3 TUTTI_PARAMETERS_2, Word c
+#define TUTTI_PARAMETERS_4 TUTTI_PARAMETERS_3, Word d
+#define TUTTI_PARAMETERS_5 TUTTI_PARAMETERS_4, Word e
+#define TUTTI_PARAMETERS_6 TUTTI_PARAMETERS_5, Word f
+#define TUTTI_PARAMETERS_7 TUTTI_PARAMETERS_6, Word g
+#define TUTTI_PARAMETERS_8 TUTTI_PARAMETERS_7, Word h
+#define TUTTI_PARAMETERS_9 TUTTI_PARAMETERS_8, Word i
+#define TUTTI_ARGUMENTS_0
+#define TUTTI_ARGUMENTS_1 a
+#define TUTTI_ARGUMENTS_2 TUTTI_ARGUMENTS_1, b
+#define TUTTI_ARGUMENTS_3 TUTTI_ARGUMENTS_2, c
+#define TUTTI_ARGUMENTS_4 TUTTI_ARGUMENTS_3, d
+#define TUTTI_ARGUMENTS_5 TUTTI_ARGUMENTS_4, e
+#define TUTTI_ARGUMENTS_6 TUTTI_ARGUMENTS_5, f
+#define TUTTI_ARGUMENTS_7 TUTTI_ARGUMENTS_6, g
+#define TUTTI_ARGUMENTS_8 TUTTI_ARGUMENTS_7, h
+#define TUTTI_ARGUMENTS_9 TUTTI_ARGUMENTS_8, i
+
+#define TUTTI_GATE(name, entry, count)                                                  \
+  extern "C" [[gnu::visibility("default")]] int PMPI_##name(TUTTI_PARAMETERS_##count) { \
+    static_assert(arity(&Entries::entry) == count);                                     \
+    constinit static std::atomic<Function> known{nullptr};                              \
+    const Function to = callers.fortran(__builtin_return_address(0))                    \
+                            ? reinterpret_cast<Function>(entries().entry)               \
+                            : native(known, "PMPI_" #name);                             \
+    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count);       \
+  }
+
+using namespace tutti::mpi;
+
+TUTTI_GATE(Init, init, 2)
+TUTTI_GATE(Init_thread, init_thread, 4)
+TUTTI_GATE(Finalize, finalize, 0)
+TUTTI_GATE(Alloc_mem, alloc_mem, 3)
+TUTTI_GATE(Free_mem, free_mem, 1)
+TUTTI_GATE(Barrier, barrier, 1)
+TUTTI_GATE(Bcast, bcast, 5)
+TUTTI_GATE(Reduce, reduce, 7)
+TUTTI_GATE(Allreduce, allreduce, 6)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI's own packing, also of what lies at MPI_BOTTOM: MPICH's MPI_Pack and MPI_Unpack take that
+// for a null pointer by mistake. They get another address then, and a datatype that leads back.
+#pragma once
+
+#include "mpi/native.h"
+
+namespace tutti::mpi {
+
+// `count` of `type` at `user`, as an MPI may be told of it; `anchor` is any other address.
+template <class H>
+class Packable {
+ public:
+  Packable(const Native<H>& native, const void* user, int count, H type, const void* anchor)
+      : native_(native), address_(const_cast<void*>(user)), count_(count), type_(type) {
+    if (user != nullptr) return;
+    const Aint back = -reinterpret_cast<Aint>(anchor);
+    if (native_.type_create_hindexed(1, &count, &back, type, &type_) != 0) return;
+    native_.type_commit(&type_);
+    address_ = const_cast<void*>(anchor);
+    count_ = 1;
+    made_ = true;
+  }
+  ~Packable() {
+    if (made_) native_.type_free(&type_);
+  }
+  Packable(const Packable&) = delete;
+  Packable& operator=(const Packable&) = delete;
+
+  int pack(void* raw, int bytes, H comm) const {
+    int position = 0;
+    return native_.pack(address_, count_, type_, raw, bytes, &position, comm);
+  }
+  int unpack(const void* raw, int bytes, H comm) const {
+    int position = 0;
+    return native_.unpack(raw, bytes, &position, address_, count_, type_, comm);
+  }
+
+ private:
+  const Native<H>& native_;
+  void* address_;
+  int count_;
+  H type_;
+  bool made_ = false;
+};
+
+}  // namespace tutti::mpi

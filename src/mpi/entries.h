@@ -11,19 +11,14 @@ namespace tutti::mpi {
 
 using Word = std::uintptr_t;
 
-struct Entries {
+struct Entries : Forms<Word, int, int> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
   int (*alloc_mem)(Aint, Word info, void*);
   int (*free_mem)(void*);
   int (*barrier)(Word comm);
-  int (*bcast)(void*, int, Word type, int root, Word comm);
-  int (*bcast_c)(void*, Count, Word type, int root, Word comm);
-  int (*reduce)(const void*, void*, int, Word type, Word op, int root, Word comm);
-  int (*reduce_c)(const void*, void*, Count, Word type, Word op, int root, Word comm);
-  int (*allreduce)(const void*, void*, int, Word type, Word op, Word comm);
-  int (*allreduce_c)(const void*, void*, Count, Word type, Word op, Word comm);
+  Forms<Word, Count, Aint> large;
 };
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

@@ -2,10 +2,9 @@
 // The MPI functions that Tutti takes the place of, one line each. They are called with the ABI of
 // whichever family the caller was compiled for; see entries.h for why one signature serves all.
 #include "engine/engine.h"
-#include "mpi/entries.h"
+#include "mpi/words.h"
 
 using tutti::mpi::Aint;
-using tutti::mpi::Count;
 using tutti::mpi::entries;
 using tutti::mpi::Word;
 
@@ -21,28 +20,32 @@ TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
 }
 TUTTI_EXPORT int MPI_Free_mem(void* base) { return entries().free_mem(base); }
 TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
-TUTTI_EXPORT int MPI_Bcast(void* buffer, int count, Word type, int root, Word comm) {
-  return entries().bcast(buffer, count, type, root, comm);
-}
-TUTTI_EXPORT int MPI_Bcast_c(void* buffer, Count count, Word type, int root, Word comm) {
-  return entries().bcast_c(buffer, count, type, root, comm);
-}
-TUTTI_EXPORT int MPI_Reduce(const void* send, void* recv, int count, Word type, Word op, int root,
-                            Word comm) {
-  return entries().reduce(send, recv, count, type, op, root, comm);
-}
-TUTTI_EXPORT int MPI_Reduce_c(const void* send, void* recv, Count count, Word type, Word op,
-                              int root, Word comm) {
-  return entries().reduce_c(send, recv, count, type, op, root, comm);
-}
-TUTTI_EXPORT int MPI_Allreduce(const void* send, void* recv, int count, Word type, Word op,
-                               Word comm) {
-  return entries().allreduce(send, recv, count, type, op, comm);
-}
-TUTTI_EXPORT int MPI_Allreduce_c(const void* send, void* recv, Count count, Word type, Word op,
-                                 Word comm) {
-  return entries().allreduce_c(send, recv, count, type, op, comm);
-}
+
+// Those with counts come in two forms.
+#define TUTTI_COLLECTIVE(name, entry, count)                                 \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {                    \
+    return tutti::mpi::pass(entries().entry, TUTTI_ARGUMENTS_##count);       \
+  }                                                                          \
+  TUTTI_EXPORT int MPI_##name##_c(TUTTI_PARAMETERS_##count) {                \
+    return tutti::mpi::pass(entries().large.entry, TUTTI_ARGUMENTS_##count); \
+  }
+
+TUTTI_COLLECTIVE(Bcast, bcast, 5)
+TUTTI_COLLECTIVE(Reduce, reduce, 7)
+TUTTI_COLLECTIVE(Allreduce, allreduce, 6)
+TUTTI_COLLECTIVE(Gather, gather, 8)
+TUTTI_COLLECTIVE(Gatherv, gatherv, 9)
+TUTTI_COLLECTIVE(Scatter, scatter, 8)
+TUTTI_COLLECTIVE(Scatterv, scatterv, 9)
+TUTTI_COLLECTIVE(Allgather, allgather, 7)
+TUTTI_COLLECTIVE(Allgatherv, allgatherv, 8)
+TUTTI_COLLECTIVE(Alltoall, alltoall, 7)
+TUTTI_COLLECTIVE(Alltoallv, alltoallv, 9)
+TUTTI_COLLECTIVE(Alltoallw, alltoallw, 9)
+TUTTI_COLLECTIVE(Reduce_scatter, reduce_scatter, 6)
+TUTTI_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, 6)
+TUTTI_COLLECTIVE(Scan, scan, 6)
+TUTTI_COLLECTIVE(Exscan, exscan, 6)
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }

@@ -2,6 +2,8 @@
 #include "base/base.h"
 #include "mpi/front_calls.h"
 #include "mpi/front_life.h"
+#include "mpi/front_moves.h"
+#include "mpi/front_native.h"
 
 namespace tutti::mpi {
 

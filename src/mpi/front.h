@@ -8,15 +8,17 @@
 #pragma once
 
 #include <atomic>
-#include <climits>
 #include <memory>
 #include <mutex>
 
+#include "coll/exchange/header.h"
 #include "engine/engine.h"
 #include "mpi/datatypes.h"
 #include "mpi/entries.h"
 #include "mpi/ledger.h"
+#include "mpi/narrow.h"
 #include "mpi/native.h"
+#include "mpi/side.h"
 
 namespace tutti::mpi {
 
@@ -67,29 +69,100 @@ class Front {
     return nullptr;
   }
 
-  // --- the collectives (front_calls.cc); false: the MPI must do it
+  // --- the collectives; false: the MPI must do it
+  // (front_calls.h)
+  static constexpr int everyone = -1;  // as `root`, for Allreduce
+  [[nodiscard]] bool plan(Collective collective, H type, H op, coll::Work& work);
   [[nodiscard]] bool take_barrier(H comm);
   [[nodiscard]] bool take_bcast(void* buffer, Count count, H type, int root, H comm);
-  [[nodiscard]] bool take_packed_bcast(engine::Team& team, void* buffer, Count count, H type,
-                                       int root, H comm);
-  // `root` is `everyone` for Allreduce.
-  static constexpr int everyone = -1;
   [[nodiscard]] bool take_reduction(const void* send, void* recv, Count count, H type, H op,
                                     int root, H comm);
+  // `counts`: of Reduce_scatter; nullptr: `count` for each.
+  template <class N>
+  [[nodiscard]] bool take_reduce_scatter(const void* send, void* recv, const N* counts, N count,
+                                         H type, H op, H comm);
+  [[nodiscard]] bool take_scan(Collective collective, const void* send, void* recv, Count count,
+                               H type, H op, H comm);
+  // (front_moves.h) `add_in` and `add_out` fill a side where its arguments are significant.
+  bool add_evenly(Side<H>& side, const void* base, Count count, H type, int members);
+  template <class N, class D>
+  bool add_listed(Side<H>& side, const void* base, const N* counts, const D* displacements, H type,
+                  int members);
+  template <class N, class D>
+  bool add_typed(Side<H>& side, const void* base, const N* counts, const D* displacements,
+                 const H* types, int members);
+  void move(engine::Team& team, Collective collective, Side<H>& out, Side<H>& in, int root,
+            std::size_t bytes);
+  [[nodiscard]] engine::Team* listing_team_for(Collective collective, H comm);
+  template <class Add>
+  [[nodiscard]] bool take_gather(Collective collective, const void* send, Count send_count,
+                                 H send_type, const void* recv, int root, H comm, Add add_in);
+  template <class Add>
+  [[nodiscard]] bool take_scatter(Collective collective, Add add_out, const void* send, void* recv,
+                                  Count recv_count, H recv_type, int root, H comm);
+  template <class Add>
+  [[nodiscard]] bool take_allgather(Collective collective, const void* send, Count send_count,
+                                    H send_type, const void* recv, H comm, Add add_in);
+  template <class AddOut, class AddIn>
+  [[nodiscard]] bool take_alltoall(Collective collective, AddOut add_out, AddIn add_in,
+                                   const void* send, const void* recv, H comm);
 
+  // The entries, in the order and with the types of Forms.
   static int barrier(Word comm);
-  static int bcast(void* buffer, int count, Word type, int root, Word comm);
-  static int bcast_c(void* buffer, Count count, Word type, int root, Word comm);
-  static int reduce(const void* send, void* recv, int count, Word type, Word op, int root,
-                    Word comm);
-  static int reduce_c(const void* send, void* recv, Count count, Word type, Word op, int root,
-                      Word comm);
-  static int allreduce(const void* send, void* recv, int count, Word type, Word op, Word comm);
-  static int allreduce_c(const void* send, void* recv, Count count, Word type, Word op, Word comm);
+  template <class N, class D>
+  static int bcast(void*, N, Word type, int root, Word comm);
+  template <class N, class D>
+  static int reduce(const void*, void*, N, Word type, Word op, int root, Word comm);
+  template <class N, class D>
+  static int allreduce(const void*, void*, N, Word type, Word op, Word comm);
+  template <class N, class D>
+  static int gather(const void*, N, Word, void*, N, Word, int root, Word comm);
+  template <class N, class D>
+  static int gatherv(const void*, N, Word, void*, const N*, const D*, Word, int root, Word comm);
+  template <class N, class D>
+  static int scatter(const void*, N, Word, void*, N, Word, int root, Word comm);
+  template <class N, class D>
+  static int scatterv(const void*, const N*, const D*, Word, void*, N, Word, int root, Word comm);
+  template <class N, class D>
+  static int allgather(const void*, N, Word, void*, N, Word, Word comm);
+  template <class N, class D>
+  static int allgatherv(const void*, N, Word, void*, const N*, const D*, Word, Word comm);
+  template <class N, class D>
+  static int alltoall(const void*, N, Word, void*, N, Word, Word comm);
+  template <class N, class D>
+  static int alltoallv(const void*, const N*, const D*, Word, void*, const N*, const D*, Word,
+                       Word comm);
+  template <class N, class D>
+  static int alltoallw(const void*, const N*, const D*, const Word*, void*, const N*, const D*,
+                       const Word*, Word comm);
+  template <class N, class D>
+  static int reduce_scatter(const void*, void*, const N*, Word type, Word op, Word comm);
+  template <class N, class D>
+  static int reduce_scatter_block(const void*, void*, N, Word type, Word op, Word comm);
+  template <class N, class D>
+  static int scan(const void*, void*, N, Word type, Word op, Word comm);
+  template <class N, class D>
+  static int exscan(const void*, void*, N, Word type, Word op, Word comm);
+  template <class N, class D>
+  static constexpr Forms<Word, N, D> forms() {
+    return {bcast<N, D>,          reduce<N, D>,
+            allreduce<N, D>,      gather<N, D>,
+            gatherv<N, D>,        scatter<N, D>,
+            scatterv<N, D>,       allgather<N, D>,
+            allgatherv<N, D>,     alltoall<N, D>,
+            alltoallv<N, D>,      alltoallw<N, D>,
+            reduce_scatter<N, D>, reduce_scatter_block<N, D>,
+            scan<N, D>,           exscan<N, D>};
+  }
 
-  // For an MPI without the `_c` forms: calls body(offset in bytes, count) for pieces that fit int.
-  template <class Body>
-  int in_pieces(Count count, H type, Body body);
+  // --- datatypes, and calls that are left to the MPI (front_native.h)
+  [[nodiscard]] bool describe(H type, Described<H>& element);
+  // Whether this rank's arguments are the root's, of which the others' are not significant.
+  [[nodiscard]] bool has_root_arguments(int root, H comm) const;
+  // The MPI's function in the caller's form, or in its small form where there is no other.
+  template <class N, class D, class Function, class Small, class... Arguments>
+  int call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small, H comm,
+                  Arguments... arguments) const;
 
   // Conversions between a word, a handle and a key of a HandleMap.
   static H handle(Word word) {

@@ -36,8 +36,8 @@ const Entries& Front<H>::open(const Library& library) {
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
   engine::set_end_job(end_job);
 
-  static const Entries entries{init,  init_thread, finalize, alloc_mem, free_mem,  barrier,
-                               bcast, bcast_c,     reduce,   reduce_c,  allreduce, allreduce_c};
+  static const Entries entries{forms<int, int>(), init,     init_thread, finalize,
+                               alloc_mem,         free_mem, barrier,     forms<Count, Aint>()};
   return entries;
 }
 
@@ -152,7 +152,7 @@ engine::Exchange Front<H>::exchange(H comm) const {
   native_.comm_size(comm, &group.size);
   group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    return native_.allgather(mine, count, byte_, all, count, byte_, comm) == 0;
+    return native_.small.allgather(mine, count, byte_, all, count, byte_, comm) == 0;
   };
   return group;
 }

@@ -13,6 +13,7 @@
 #include "mpi/callers.h"
 #include "mpi/entries.h"
 #include "mpi/library.h"
+#include "mpi/words.h"
 
 namespace tutti::mpi {
 namespace {
@@ -39,35 +40,8 @@ Function native(std::atomic<Function>& known, const char* name) {
   return found != nullptr ? found : find_native(known, name);
 }
 
-template <class... Parameters>
-constexpr int arity(int (*Entries::*)(Parameters...)) {
-  return sizeof...(Parameters);
-}
-
 }  // namespace
 }  // namespace tutti::mpi
-
-// Every argument is a word, as in entries.h, so all that is needed of a function is their number.
-#define TUTTI_PARAMETERS_0
-#define TUTTI_PARAMETERS_1 Word a
-#define TUTTI_PARAMETERS_2 TUTTI_PARAMETERS_1, Word b
-#define TUTTI_PARAMETERS_3 TUTTI_PARAMETERS_2, Word c
-#define TUTTI_PARAMETERS_4 TUTTI_PARAMETERS_3, Word d
-#define TUTTI_PARAMETERS_5 TUTTI_PARAMETERS_4, Word e
-#define TUTTI_PARAMETERS_6 TUTTI_PARAMETERS_5, Word f
-#define TUTTI_PARAMETERS_7 TUTTI_PARAMETERS_6, Word g
-#define TUTTI_PARAMETERS_8 TUTTI_PARAMETERS_7, Word h
-#define TUTTI_PARAMETERS_9 TUTTI_PARAMETERS_8, Word i
-#define TUTTI_ARGUMENTS_0
-#define TUTTI_ARGUMENTS_1 a
-#define TUTTI_ARGUMENTS_2 TUTTI_ARGUMENTS_1, b
-#define TUTTI_ARGUMENTS_3 TUTTI_ARGUMENTS_2, c
-#define TUTTI_ARGUMENTS_4 TUTTI_ARGUMENTS_3, d
-#define TUTTI_ARGUMENTS_5 TUTTI_ARGUMENTS_4, e
-#define TUTTI_ARGUMENTS_6 TUTTI_ARGUMENTS_5, f
-#define TUTTI_ARGUMENTS_7 TUTTI_ARGUMENTS_6, g
-#define TUTTI_ARGUMENTS_8 TUTTI_ARGUMENTS_7, h
-#define TUTTI_ARGUMENTS_9 TUTTI_ARGUMENTS_8, i
 
 #define TUTTI_GATE(name, entry, count)                                                  \
   extern "C" [[gnu::visibility("default")]] int PMPI_##name(TUTTI_PARAMETERS_##count) { \
@@ -90,3 +64,16 @@ TUTTI_GATE(Barrier, barrier, 1)
 TUTTI_GATE(Bcast, bcast, 5)
 TUTTI_GATE(Reduce, reduce, 7)
 TUTTI_GATE(Allreduce, allreduce, 6)
+TUTTI_GATE(Gather, gather, 8)
+TUTTI_GATE(Gatherv, gatherv, 9)
+TUTTI_GATE(Scatter, scatter, 8)
+TUTTI_GATE(Scatterv, scatterv, 9)
+TUTTI_GATE(Allgather, allgather, 7)
+TUTTI_GATE(Allgatherv, allgatherv, 8)
+TUTTI_GATE(Alltoall, alltoall, 7)
+TUTTI_GATE(Alltoallv, alltoallv, 9)
+TUTTI_GATE(Alltoallw, alltoallw, 9)
+TUTTI_GATE(Reduce_scatter, reduce_scatter, 6)
+TUTTI_GATE(Reduce_scatter_block, reduce_scatter_block, 6)
+TUTTI_GATE(Scan, scan, 6)
+TUTTI_GATE(Exscan, exscan, 6)

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 
+#include "mpi/forms.h"
 #include "mpi/library.h"
 
 namespace tutti::mpi {
-
-using Aint = std::intptr_t;
-using Count = std::int64_t;
 
 template <class H>
 struct Native {
@@ -26,17 +25,19 @@ struct Native {
   int (*free_mem)(void*);
 
   int (*barrier)(H comm);
-  int (*bcast)(void*, int, H type, int root, H comm);
-  int (*reduce)(const void*, void*, int, H type, H op, int root, H comm);
-  int (*allreduce)(const void*, void*, int, H type, H op, H comm);
-  // MPI-4's forms for large counts; nullptr where the MPI has none.
-  int (*bcast_c)(void*, Count, H type, int root, H comm);
-  int (*reduce_c)(const void*, void*, Count, H type, H op, int root, H comm);
-  int (*allreduce_c)(const void*, void*, Count, H type, H op, H comm);
+  Forms<H, int, int> small;
+  Forms<H, Count, Aint> large;  // nullptr where the MPI has none
+  template <class N>
+  [[nodiscard]] const auto& forms() const {
+    if constexpr (sizeof(N) == sizeof(int))
+      return small;
+    else
+      return large;
+  }
 
-  int (*allgather)(const void*, int, H, void*, int, H, H comm);
   int (*comm_size)(H comm, int*);
   int (*comm_rank)(H comm, int*);
+  int (*comm_remote_size)(H comm, int*);
   int (*comm_test_inter)(H comm, int*);
   int (*comm_create_keyval)(int (*copy)(H, int, void*, void*, void*, int*),
                             int (*remove)(H, int, void*, void*), int* keyval, void* extra);
@@ -45,8 +46,8 @@ struct Native {
   int (*comm_set_attr)(H comm, int keyval, void* value);
   int (*comm_delete_attr)(H comm, int keyval);
 
-  int (*type_size)(H type, int*);
-  int (*type_get_extent)(H type, Aint* lower_bound, Aint* extent);
+  int (*type_size)(H type, Count*);
+  int (*type_get_extent)(H type, Count* lower_bound, Count* extent);
   int (*type_create_hindexed)(int, const int* lengths, const Aint* displacements, H type, H*);
   int (*type_commit)(H* type);
   int (*type_free)(H* type);
@@ -64,23 +65,26 @@ struct Native {
     mpi.load(alloc_mem, "PMPI_Alloc_mem");
     mpi.load(free_mem, "PMPI_Free_mem");
     mpi.load(barrier, "PMPI_Barrier");
-    mpi.load(bcast, "PMPI_Bcast");
-    mpi.load(reduce, "PMPI_Reduce");
-    mpi.load(allreduce, "PMPI_Allreduce");
-    mpi.load(bcast_c, "PMPI_Bcast_c");
-    mpi.load(reduce_c, "PMPI_Reduce_c");
-    mpi.load(allreduce_c, "PMPI_Allreduce_c");
-    mpi.load(allgather, "PMPI_Allgather");
+    const auto find = [&mpi](const char* suffix) {
+      return [&mpi, suffix](auto& function, const char* name) {
+        char symbol[48];
+        std::snprintf(symbol, sizeof symbol, "PMPI_%s%s", name, suffix);
+        mpi.load(function, symbol);
+      };
+    };
+    small.for_each(find(""));
+    large.for_each(find("_c"));
     mpi.load(comm_size, "PMPI_Comm_size");
     mpi.load(comm_rank, "PMPI_Comm_rank");
+    mpi.load(comm_remote_size, "PMPI_Comm_remote_size");
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");
     mpi.load(comm_free_keyval, "PMPI_Comm_free_keyval");
     mpi.load(comm_get_attr, "PMPI_Comm_get_attr");
     mpi.load(comm_set_attr, "PMPI_Comm_set_attr");
     mpi.load(comm_delete_attr, "PMPI_Comm_delete_attr");
-    mpi.load(type_size, "PMPI_Type_size");
-    mpi.load(type_get_extent, "PMPI_Type_get_extent");
+    mpi.load(type_size, "PMPI_Type_size_x");
+    mpi.load(type_get_extent, "PMPI_Type_get_extent_x");
     mpi.load(type_create_hindexed, "PMPI_Type_create_hindexed");
     mpi.load(type_commit, "PMPI_Type_commit");
     mpi.load(type_free, "PMPI_Type_free");

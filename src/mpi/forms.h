@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives that come in two forms: with counts of int, and since MPI-4 (`_c`) with counts of
+// MPI_Count and displacements of MPI_Aint. One list for what the MPI has, in its own handles, and
+// for what Tutti exports, in words.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::mpi {
+
+using Aint = std::intptr_t;
+using Count = std::int64_t;
+
+// `N` counts, `D` displaces.
+template <class H, class N, class D>
+struct Forms {
+  int (*bcast)(void*, N, H type, int root, H comm);
+  int (*reduce)(const void*, void*, N, H type, H op, int root, H comm);
+  int (*allreduce)(const void*, void*, N, H type, H op, H comm);
+  int (*gather)(const void*, N, H type, void*, N, H type2, int root, H comm);
+  int (*gatherv)(const void*, N, H type, void*, const N*, const D*, H type2, int root, H comm);
+  int (*scatter)(const void*, N, H type, void*, N, H type2, int root, H comm);
+  int (*scatterv)(const void*, const N*, const D*, H type, void*, N, H type2, int root, H comm);
+  int (*allgather)(const void*, N, H type, void*, N, H type2, H comm);
+  int (*allgatherv)(const void*, N, H type, void*, const N*, const D*, H type2, H comm);
+  int (*alltoall)(const void*, N, H type, void*, N, H type2, H comm);
+  int (*alltoallv)(const void*, const N*, const D*, H type, void*, const N*, const D*, H type2,
+                   H comm);
+  int (*alltoallw)(const void*, const N*, const D*, const H* types, void*, const N*, const D*,
+                   const H* types2, H comm);
+  int (*reduce_scatter)(const void*, void*, const N*, H type, H op, H comm);
+  int (*reduce_scatter_block)(const void*, void*, N, H type, H op, H comm);
+  int (*scan)(const void*, void*, N, H type, H op, H comm);
+  int (*exscan)(const void*, void*, N, H type, H op, H comm);
+
+  // Calls body(member, "Bcast") and so on.
+  template <class Body>
+  void for_each(Body body) {
+    body(bcast, "Bcast");
+    body(reduce, "Reduce");
+    body(allreduce, "Allreduce");
+    body(gather, "Gather");
+    body(gatherv, "Gatherv");
+    body(scatter, "Scatter");
+    body(scatterv, "Scatterv");
+    body(allgather, "Allgather");
+    body(allgatherv, "Allgatherv");
+    body(alltoall, "Alltoall");
+    body(alltoallv, "Alltoallv");
+    body(alltoallw, "Alltoallw");
+    body(reduce_scatter, "Reduce_scatter");
+    body(reduce_scatter_block, "Reduce_scatter_block");
+    body(scan, "Scan");
+    body(exscan, "Exscan");
+  }
+};
+
+}  // namespace tutti::mpi

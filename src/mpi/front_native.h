@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Front: what is asked of the MPI about its datatypes, and the calls that are left to it.
+#pragma once
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+template <class H>
+bool Front<H>::describe(H type, Described<H>& element) {
+  element.type = type;
+  const DatatypeRow* row = types_.find(key(type));
+  if (row != nullptr &&
+      (row->arithmetic == Arithmetic::none || row->bytes == reduce::size_of(row->type))) {
+    element.bytes = row->bytes;
+    element.extent = static_cast<Aint>(row->bytes);
+    return true;
+  }
+  Count size = 0, lower_bound = 0, extent = 0;
+  if (native_.type_size(type, &size) != 0 || size < 0) return false;
+  if (native_.type_get_extent(type, &lower_bound, &extent) != 0) return false;
+  element.bytes = static_cast<std::size_t>(size);
+  element.extent = extent;
+  element.opaque = true;
+  return true;
+}
+
+template <class H>
+bool Front<H>::has_root_arguments(int root, H comm) const {
+  int rank = -1, inter = 0;
+  native_.comm_test_inter(comm, &inter);
+  native_.comm_rank(comm, &rank);
+  return inter ? root < 0 : rank == root;  // the root of an intercommunicator says MPI_ROOT
+}
+
+template <class H>
+template <class N, class D, class Function, class Small, class... Arguments>
+int Front<H>::call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small,
+                          H comm, Arguments... arguments) const {
+  if constexpr (std::is_same_v<N, int>) {
+    return (native_.small.*function)(arguments...);
+  } else {
+    if (native_.large.*function != nullptr) return (native_.large.*function)(arguments...);
+    int members = 0, inter = 0;
+    native_.comm_test_inter(comm, &inter);
+    (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
+    return (native_.small.*small)(Narrow<Arguments>(arguments, members).value...);
+  }
+}
+
+}  // namespace tutti::mpi

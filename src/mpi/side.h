@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One side of a call, what is sent or what is received: the user's buffer as blocks of bytes. Data
+// whose place in memory only the MPI knows is packed and unpacked by it, in a temporary.
+#pragma once
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/base.h"
+#include "coll/coll.h"
+#include "mpi/packing.h"
+
+namespace tutti::mpi {
+
+// Memory for one call.
+class Temporary {
+ public:
+  explicit Temporary(std::size_t bytes = 0) {
+    if (bytes > 0) reset(bytes);
+  }
+  ~Temporary() { std::free(memory_); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  void reset(std::size_t bytes) {
+    std::free(memory_);
+    memory_ = static_cast<std::byte*>(std::malloc(bytes));
+    if (memory_ != nullptr) return;
+    log::fatal("out of memory: %zu bytes for a copy of a collective's data", bytes);
+    std::abort();
+  }
+  [[nodiscard]] std::byte* get() const { return memory_; }
+
+ private:
+  std::byte* memory_ = nullptr;
+};
+
+// What is to be known of a datatype.
+template <class H>
+struct Described {
+  H type{};
+  std::size_t bytes = 0;  // of the data of one element
+  Aint extent = 0;        // from one element to the next
+  bool opaque = false;    // elements have gaps, and only the MPI can pack them
+};
+
+enum class Direction : std::uint8_t { out, in };
+
+// One of each direction a thread at a time.
+template <class H>
+class Side {
+ public:
+  Side(const Native<H>& native, H comm, Direction direction)
+      : native_(native), comm_(comm), blocks_(store(direction)) {
+    blocks_.clear();
+  }
+
+  // The next block: `count` elements, `offset` bytes behind `base` (which may be MPI_BOTTOM).
+  void add(const void* base, Aint offset, Count count, const Described<H>& type) {
+    auto* address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(base) + offset);
+    const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
+    if (type.opaque && bytes > 0) {
+      opaque_.push_back({blocks_.size(), address, count, type});
+      opaque_bytes_ += bytes;
+    }
+    blocks_.push_back({address, bytes});
+  }
+
+  // After the last add: gives opaque blocks a place, and fills it with what is to be sent.
+  void settle(bool fill) {
+    if (opaque_.empty()) return;
+    packed_.reset(opaque_bytes_);
+    std::byte* next = packed_.get();
+    for (const Opaque& part : opaque_) {
+      coll::Block& block = blocks_[part.index];
+      block.address = next;
+      next += block.bytes;
+      if (fill)
+        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+          piece.pack(raw, bytes, comm_);
+        });
+    }
+  }
+  // Afterwards, what was received.
+  void unpack() {
+    for (const Opaque& part : opaque_)
+      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+        piece.unpack(raw, bytes, comm_);
+      });
+  }
+
+  [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const coll::Block& block : blocks_) sum += block.bytes;
+    return sum;
+  }
+
+ private:
+  struct Opaque {
+    std::size_t index;  // of its block
+    std::byte* user;
+    Count count;
+    Described<H> type;
+  };
+
+  static std::vector<coll::Block>& store(Direction direction) {
+    thread_local std::vector<coll::Block> stores[2];
+    return stores[static_cast<std::size_t>(direction)];
+  }
+
+  // In pieces whose sizes fit the MPI's int.
+  template <class Body>
+  void for_pieces(const Opaque& part, Body body) {
+    const auto size = static_cast<Count>(part.type.bytes);
+    const Count each = std::max<Count>(1, (1 << 30) / size);
+    std::byte* raw = blocks_[part.index].address;
+    for (Count done = 0; done < part.count; done += each) {
+      const int piece = static_cast<int>(std::min(each, part.count - done));
+      body(Packable<H>(native_, part.user + done * part.type.extent, piece, part.type.type, raw),
+           raw + done * size, static_cast<int>(piece * size));
+    }
+  }
+
+  const Native<H>& native_;
+  H comm_;
+  std::vector<coll::Block>& blocks_;
+  std::vector<Opaque> opaque_;
+  std::size_t opaque_bytes_ = 0;
+  Temporary packed_;
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exported functions pass on what they got. Every argument is a word, as in entries.h, so all that
+// is needed of a function is their number: TUTTI_PARAMETERS_N declares and TUTTI_ARGUMENTS_N passes
+// N of them.
+#pragma once
+
+#include <type_traits>
+
+#include "mpi/entries.h"
+
+namespace tutti::mpi {
+
+template <class Holder, class... Parameters>
+constexpr int arity(int (*Holder::*)(Parameters...)) {
+  return sizeof...(Parameters);
+}
+
+// Calls `to` with words for its arguments.
+template <class... Parameters, class... Words>
+int pass(int (*to)(Parameters...), Words... words) {
+  const auto as = []<class T>(T*, Word word) {
+    if constexpr (std::is_pointer_v<T>)
+      return reinterpret_cast<T>(word);
+    else
+      return static_cast<T>(word);
+  };
+  return to(as(static_cast<Parameters*>(nullptr), words)...);
+}
+
+}  // namespace tutti::mpi
+
+#define TUTTI_PARAMETERS_0
+#define TUTTI_PARAMETERS_1 Word a
+#define TUTTI_PARAMETERS_2 TUTTI_PARAMETERS_1, Word b
+#define TUTTI_PARAMETERS_3 TUTTI_PARAMETERS_2, Word c
+#define TUTTI_PARAMETERS_4 TUTTI_PARAMETERS_3, Word d
+#define TUTTI_PARAMETERS_5 TUTTI_PARAMETERS_4, Word e
+#define TUTTI_PARAMETERS_6 TUTTI_PARAMETERS_5, Word f
+#define TUTTI_PARAMETERS_7 TUTTI_PARAMETERS_6, Word g
+#define TUTTI_PARAMETERS_8 TUTTI_PARAMETERS_7, Word h
+#define TUTTI_PARAMETERS_9 TUTTI_PARAMETERS_8, Word i
+#define TUTTI_ARGUMENTS_0
+#define TUTTI_ARGUMENTS_1 a
+#define TUTTI_ARGUMENTS_2 TUTTI_ARGUMENTS_1, b
+#define TUTTI_ARGUMENTS_3 TUTTI_ARGUMENTS_2, c
+#define TUTTI_ARGUMENTS_4 TUTTI_ARGUMENTS_3, d
+#define TUTTI_ARGUMENTS_5 TUTTI_ARGUMENTS_4, e
+#define TUTTI_ARGUMENTS_6 TUTTI_ARGUMENTS_5, f
+#define TUTTI_ARGUMENTS_7 TUTTI_ARGUMENTS_6, g
+#define TUTTI_ARGUMENTS_8 TUTTI_ARGUMENTS_7, h
+#define TUTTI_ARGUMENTS_9 TUTTI_ARGUMENTS_8, i

@@ -68,6 +68,10 @@ class NodeHost {
     std::abort();
   }
 
+  // What a rank that waits long does from time to time: peers may need its MPI to go on (one that
+  // locks a window of its, say) before they can come to the collective.
+  static void set_idle(void (*idle)()) { idle_ = idle; }
+
   // What the collective reports of itself, for its engine.
   void begin_call() { work_ticks_ = 0; }
   void take(Route route) { route_ = route; }
@@ -94,6 +98,7 @@ class NodeHost {
   // Short at first, to name a killed rank before the launcher ends the others.
   static constexpr std::int64_t first_nap_ns = 100'000;
   static constexpr std::int64_t longest_nap_ns = 100'000'000;
+  static constexpr std::int64_t longest_idle_nap_ns = 1'000'000;
 
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
 
@@ -113,18 +118,25 @@ class NodeHost {
     for (std::int64_t yields = 0; yields < patience_.yields; ++yields) {
       if (poll(watch)) return;
       ::sched_yield();
-      if (yields % 8 == 7) look_for_the_dead(watch);
+      if (yields % 8 == 7) {
+        look_for_the_dead(watch);
+        if (idle_ != nullptr) idle_();
+      }
     }
+    const std::int64_t longest_ns = idle_ != nullptr ? longest_idle_nap_ns : longest_nap_ns;
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
-         nap_ns = std::min(2 * nap_ns, longest_nap_ns)) {
+         nap_ns = std::min(2 * nap_ns, longest_ns)) {
       segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, nap_ns);
       look_for_the_dead(watch);
+      if (idle_ != nullptr) idle_();
     }
   }
   // A peer's memory could not be copied. Does not return.
   void give_up(int peer, const Status& status);
   // Does not return when the wait is in vain.
   void look_for_the_dead(const Watch& watch);
+
+  static inline void (*idle_)() = nullptr;
 
   std::vector<Peer> peers_;
   memory::Ways ways_;

@@ -53,6 +53,7 @@ class Front {
   void start();
   void report();
   [[noreturn]] static void end_job();
+  static void progress();
 
   // --- communicators (front_life.cc)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
@@ -193,6 +194,7 @@ class Front {
   bool prepared_ = false;
   bool ended_ = false;
   int keyval_ = 0;
+  int world_rank_ = 0;
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;

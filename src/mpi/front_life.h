@@ -35,6 +35,7 @@ const Entries& Front<H>::open(const Library& library) {
     self.types_.insert(handle_of(row, library.family, symbols), row);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
   engine::set_end_job(end_job);
+  fabric::NodeHost::set_idle(progress);
 
   static const Entries entries{forms<int, int>(), init,     init_thread, finalize,
                                alloc_mem,         free_mem, barrier,     forms<Count, Aint>()};
@@ -145,6 +146,17 @@ void Front<H>::end_job() {
   std::_Exit(1);
 }
 
+// MPI promises progress while a rank is inside a blocking call, and Tutti's calls are such. Looking
+// for a message is what makes every MPI look after everything else, unless it finds one at once:
+// so from itself, with the largest tag that a program may rely on. (On MPI_COMM_SELF MPICH looks
+// after nothing.)
+template <class H>
+void Front<H>::progress() {
+  int found = 0;
+  alignas(8) char status[64];  // larger than any family's
+  self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
+}
+
 template <class H>
 engine::Exchange Front<H>::exchange(H comm) const {
   engine::Exchange group;
@@ -161,6 +173,7 @@ engine::Exchange Front<H>::exchange(H comm) const {
 template <class H>
 bool Front<H>::prepare() {
   std::call_once(prepared_once_, [this] {
+    native_.comm_rank(world_, &world_rank_);
     prepared_ = native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) == 0;
   });
   return prepared_;

@@ -35,6 +35,7 @@ struct Native {
       return large;
   }
 
+  int (*iprobe)(int source, int tag, H comm, int* flag, void* status);
   int (*comm_size)(H comm, int*);
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
@@ -74,6 +75,7 @@ struct Native {
     };
     small.for_each(find(""));
     large.for_each(find("_c"));
+    mpi.load(iprobe, "PMPI_Iprobe");
     mpi.load(comm_size, "PMPI_Comm_size");
     mpi.load(comm_rank, "PMPI_Comm_rank");
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");

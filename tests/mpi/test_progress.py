@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A rank that waits in one of Tutti's collectives goes on serving the MPI's own communication."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from mpis import MAIN, OTHERS, Mpi
+
+
+@pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
+def test_progress(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    command = [str(mpi.compile("progress.cc"))]
+    result = mpi.run(2, command, {"TUTTI_REPORT": str(report)}, timeout_s=60)
+    assert (result.returncode, result.stdout.split("\n")[-2]) == (0, "progress: served")
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls["Barrier"]["taken"] == calls["Barrier"]["seen"] > 20

@@ -18,6 +18,7 @@ struct Entries : Forms<Word, int, int> {
   int (*alloc_mem)(Aint, Word info, void*);
   int (*free_mem)(void*);
   int (*barrier)(Word comm);
+  int (*win_test)(Word window, int* flag);
   Forms<Word, Count, Aint> large;
 };
 

@@ -20,6 +20,7 @@ TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
 }
 TUTTI_EXPORT int MPI_Free_mem(void* base) { return entries().free_mem(base); }
 TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
+TUTTI_EXPORT int MPI_Win_test(Word window, int* flag) { return entries().win_test(window, flag); }
 
 // Those with counts come in two forms.
 #define TUTTI_COLLECTIVE(name, entry, count)                                 \

@@ -50,6 +50,7 @@ class Front {
   static int finalize();
   static int alloc_mem(Aint bytes, Word info, void* base);
   static int free_mem(void* base);
+  static int win_test(Word window, int* flag);
   void start();
   void report();
   [[noreturn]] static void end_job();

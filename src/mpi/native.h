@@ -36,6 +36,7 @@ struct Native {
   }
 
   int (*iprobe)(int source, int tag, H comm, int* flag, void* status);
+  int (*win_test)(H window, int* flag);
   int (*comm_size)(H comm, int*);
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
@@ -76,6 +77,7 @@ struct Native {
     small.for_each(find(""));
     large.for_each(find("_c"));
     mpi.load(iprobe, "PMPI_Iprobe");
+    mpi.load(win_test, "PMPI_Win_test");
     mpi.load(comm_size, "PMPI_Comm_size");
     mpi.load(comm_rank, "PMPI_Comm_rank");
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");

@@ -72,6 +72,7 @@ struct Work {
   std::size_t element_bytes = 1;
   const reduce::Kernel* kernel = nullptr;
   int root = 0;
+  int op = 0;                     // 1 + reduce::Op of what computes; for messages and comparisons
   Stores stores = Stores::plain;  // a local choice
   std::span<const Block> out = {};
   std::span<const Block> in = {};

@@ -12,15 +12,17 @@ namespace tutti::engine {
 struct Call {
   coll::Collective collective;
   int root = 0;
+  int op = 0;  // as Work::op
   std::uint64_t bytes = 0;
 
   [[nodiscard]] constexpr std::uint64_t encode() const {
     return std::uint64_t{1} << 63 | static_cast<std::uint64_t>(collective) << 58 |
-           static_cast<std::uint64_t>(root & 0xffff) << 42 | (bytes & bytes_mask);
+           static_cast<std::uint64_t>(root & 0xfff) << 46 |
+           static_cast<std::uint64_t>(op & 0xf) << 42 | (bytes & bytes_mask);
   }
   static constexpr Call decode(std::uint64_t word) {
-    return {static_cast<coll::Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 42 & 0xffff),
-            word & bytes_mask};
+    return {static_cast<coll::Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 46 & 0xfff),
+            static_cast<int>(word >> 42 & 0xf), word & bytes_mask};
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine: Team and Call, what a front end creates and calls. The engine never calls MPI; all it
-// needs of one is an Exchange when groups meet, and a way to end the job.
+// needs of one is an Exchange when groups meet.
 #pragma once
 
 #include <array>
@@ -30,9 +30,16 @@ struct Account {
 // before any did.
 [[nodiscard]] const char* last_way();
 
-// Called, once and last, when the ranks cannot go on together; must not return.
-using EndJob = void (*)();
-void set_end_job(EndJob end_job);
+// How a collective ended. After any trouble the team is of no use any more: what the members still
+// call on it ends with `told`.
+enum class Trouble : std::uint8_t {
+  none,
+  mismatched,   // members called different things
+  truncated,    // one sends more than another has room for
+  lost,         // a member's process has ended
+  unreachable,  // a buffer could not be read or written
+  told,         // another member has met one of these, and has said so
+};
 
 // A group of ranks of one node that call collectives together: one member's side of it.
 class Team {
@@ -46,7 +53,8 @@ class Team {
   ~Team();
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
-  void run(coll::Collective collective, coll::Work work);
+  // Whoever notices a trouble says so on standard error.
+  Trouble run(coll::Collective collective, coll::Work work);
 
   [[nodiscard]] int rank() const { return fabric_.rank(); }
   [[nodiscard]] int size() const { return fabric_.size(); }
@@ -56,6 +64,8 @@ class Team {
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank);
 
+  // Whether all members are about to call the same, for TUTTI_CHECK=strict.
+  [[nodiscard]] bool all_agree();
   [[nodiscard]] fabric::Emergencies emergencies();
   [[nodiscard]] int world_rank(int member) const;
   // For messages: "Allreduce of 8 bytes".
@@ -68,6 +78,7 @@ class Team {
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
   std::uint64_t call_ = 0;
+  Trouble trouble_ = Trouble::none;
   Account account_;
 };
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,16 +16,10 @@
 namespace tutti::engine {
 namespace {
 
-EndJob g_end_job = nullptr;
 std::mutex g_mutex;
 Account g_account;  // of teams that have ended; under g_mutex
 std::vector<const Team*> g_teams;
 thread_local const char* t_last_way = "";
-
-[[noreturn]] void end_job() {
-  if (g_end_job != nullptr) g_end_job();
-  std::_Exit(1);
-}
 
 // What a member says when its group becomes a team.
 struct Enrolment {
@@ -77,8 +72,6 @@ Account account() {
 }
 
 const char* last_way() { return t_last_way; }
-
-void set_end_job(EndJob end_job) { g_end_job = end_job; }
 
 std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<Node>& home,
                                    const char*& why) {
@@ -162,11 +155,21 @@ Team::~Team() {
   node_->segment().leave_slice(slice_);
 }
 
-void Team::run(coll::Collective collective, coll::Work work) {
+bool Team::all_agree() {
+  const fabric::Task task =
+      size() <= 8 ? coll::barrier::flat(fabric_, {}) : coll::barrier::dissemination(fabric_, {});
+  return task.done();
+}
+
+Trouble Team::run(coll::Collective collective, coll::Work work) {
+  if (trouble_ != Trouble::none) [[unlikely]]
+    return Trouble::told;
   const coll::Facts facts{size(), work.bytes()};
-  call_ = Call{collective, work.root, work.bytes()}.encode();
+  call_ = Call{collective, work.root, work.op, work.bytes()}.encode();
   fabric_.begin(call_);
   host_.begin_call();
+  static const bool strict = std::strcmp(options().check, "strict") == 0;
+  bool done = !strict || all_agree();
   static const coll::Stores* const wanted = wanted_stores();
   // Of what this rank writes, the buffer that it knows best stands for all.
   const void* written = work.recv != nullptr ? work.recv : work.send;
@@ -177,8 +180,15 @@ void Team::run(coll::Collective collective, coll::Work work) {
 
   for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
     if (!row.fits(facts)) continue;
+    if (!done) break;
     const fabric::Task task = row.run(fabric_, work);
+    done = task.done() && !host_.failed();
     break;
+  }
+  if (!done) [[unlikely]] {
+    // Those who wait for this member look here.
+    desks_[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
+    return trouble_;
   }
 
   if (const std::uint64_t ticks = host_.work_ticks(); learns && ticks != 0)
@@ -188,6 +198,7 @@ void Team::run(coll::Collective collective, coll::Work work) {
   account_.bytes[static_cast<std::size_t>(collective)] += facts.bytes;
   account_.route_bytes[route] += facts.bytes;
   t_last_way = route_names[route];
+  return Trouble::none;
 }
 
 int Team::world_rank(int member) const {
@@ -200,6 +211,12 @@ const char* Team::describe(std::uint64_t word, char (&text)[96]) {
   const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
   if (coll::is_rooted(call.collective))
     length += std::snprintf(text + length, rest(), ", root %d", call.root);
+  if (call.op > 0) {
+    char op[16];
+    std::snprintf(op, sizeof op, "%s", reduce::name_of(static_cast<reduce::Op>(call.op - 1)));
+    for (char* c = op; *c != '\0'; ++c) *c = static_cast<char>(std::toupper(*c));
+    length += std::snprintf(text + length, rest(), " (MPI_%s)", op);
+  }
   if (call.bytes > 0)
     std::snprintf(text + length, rest(), " of %llu bytes",
                   static_cast<unsigned long long>(call.bytes));
@@ -212,49 +229,50 @@ fabric::Emergencies Team::emergencies() {
       .peer_lost =
           [](void* context, int peer) {
             auto* self = static_cast<Team*>(context);
+            self->trouble_ = Trouble::lost;
             char text[96];
             log::fatal(
                 "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
-                "communicator of %d ranks, step %llu; ending the job",
+                "communicator of %d ranks, step %llu",
                 self->world_rank(peer),
                 self->node_->member(self->members_[static_cast<std::size_t>(peer)]).pid,
                 self->world_rank(self->rank()), describe(self->call_, text), self->size(),
                 static_cast<unsigned long long>(self->fabric_.last_step()));
-            end_job();
           },
       .mismatch =
           [](void* context, int peer, std::uint64_t theirs, std::uint64_t mine) {
             auto* self = static_cast<Team*>(context);
+            self->trouble_ = Trouble::mismatched;
             char text[2][96];
             log::fatal(
                 "the ranks of a communicator of %d ranks called different things: rank %d %s, "
-                "rank %d %s; ending the job",
+                "rank %d %s",
                 self->size(), self->world_rank(peer), describe(theirs, text[0]),
                 self->world_rank(self->rank()), describe(mine, text[1]));
-            end_job();
           },
       .surplus =
           [](void* context, int peer, std::size_t sent, std::size_t room) {
             auto* self = static_cast<Team*>(context);
+            self->trouble_ = Trouble::truncated;
             char text[96];
             log::fatal(
                 "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
-                "room for %zu; ending the job",
+                "room for %zu",
                 self->world_rank(peer), sent, self->world_rank(self->rank()),
                 describe(self->call_, text), self->size(), room);
-            end_job();
           },
       .unreachable =
           [](void* context, int peer, const Status& status) {
             auto* self = static_cast<Team*>(context);
+            self->trouble_ = Trouble::unreachable;
             char text[96];
             log::fatal(
                 "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
-                "TUTTI_MEMORY=commons,bounce does without the kernel's copy; ending the job",
+                "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
                 self->world_rank(self->rank()), self->world_rank(peer), describe(self->call_, text),
                 status.what, strerrordesc_np(status.error));
-            end_job();
           },
+      .told = [](void* context, int) { static_cast<Team*>(context)->trouble_ = Trouble::told; },
   };
 }
 

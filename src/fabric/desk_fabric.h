@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fabric over desks (segment/desk.h). A Host says how one waits and how one reaches memory:
-//   Host::Await<Condition>   an awaiter made of {host, condition}
+//   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
+//                            when an error has been met, and the collective then is not done
 //   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
 //   host.offer, host.map, host.read, host.write, host.scratch
 // A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
-// not hold yet, and `resume()`, which yields the awaited value.
+// not hold yet, `bool accept()`, which then looks whether all is well, and `resume()`, which yields
+// the awaited value.
 #pragma once
 
 #include <algorithm>
@@ -78,13 +80,17 @@ class DeskFabric {
       watch = {&line.step, &desk.sleepers, seen, step, fabric->desks_};
       return false;
     }
-    const std::byte* resume() const {
-      const segment::Line& line =
-          fabric->desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring];
-      if (line.call != fabric->call_) [[unlikely]]
-        fabric->host_.mismatch(peer, line.call, fabric->call_);
-      return line.payload;
+    [[nodiscard]] const segment::Line& line() const {
+      return fabric->desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring];
     }
+    [[nodiscard]] bool accept() const {
+      const std::uint64_t call = line().call;
+      if (call == fabric->call_) [[likely]]
+        return true;
+      fabric->host_.mismatch(peer, call, fabric->call_);
+      return false;
+    }
+    const std::byte* resume() const { return line().payload; }
   };
   [[nodiscard]] auto posted(int peer, Step step) { return await(Posted{this, peer, step}); }
 
@@ -113,6 +119,7 @@ class DeskFabric {
       fabric->everyone_done_ = std::max(fabric->everyone_done_, everyone);
       return true;
     }
+    [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
   };
   [[nodiscard]] auto room(Step step) { return await(Room{this, step, segment::ring}); }
@@ -163,6 +170,7 @@ class DeskFabric {
       watch = {&desk.share.landed, &desk.sleepers, seen, step, fabric->desks_};
       return false;
     }
+    [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
   };
   [[nodiscard]] auto landed(int peer, Step step, std::uint32_t chunks) {
@@ -188,6 +196,7 @@ class DeskFabric {
       watch = {&desk.share.claimed, &desk.sleepers, seen, step, fabric->desks_};
       return false;
     }
+    [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
   };
   [[nodiscard]] auto produced(int peer, Step step, std::uint32_t pieces) {

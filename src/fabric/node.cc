@@ -9,35 +9,48 @@
 
 namespace tutti::fabric {
 
-void NodeHost::look_for_the_dead(const Watch& watch) {
+bool NodeHost::in_vain(const Watch& watch) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
+    const auto it = static_cast<int>(i);
+    if (watch.desks[i]->failed.load(std::memory_order_acquire) != 0) {
+      // It may have met its error after it had done its part of this.
+      if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
+      if (!std::exchange(failed_, true)) emergencies_.told(emergencies_.context, it);
+      return true;
+    }
     if (peer.pid == 0 || !segment::Segment::marked_as_ended(*peer.presence)) continue;
     if (!os::is_ending(peer.pid)) continue;  // a thread of it may have ended alone
     // Looked at once more after its end is known: its last act may have been the awaited one, or
     // it may have done its part and left for good.
-    if (watch.word->load(std::memory_order_acquire) != watch.seen) return;
+    if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
     if (watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step) continue;
-    emergencies_.peer_lost(emergencies_.context, static_cast<int>(i));
+    if (!std::exchange(failed_, true)) emergencies_.peer_lost(emergencies_.context, it);
+    return true;
   }
+  return false;
 }
 
 void NodeHost::give_up(int peer, const Status& status) {
   // Who ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
+  if (std::exchange(failed_, true)) return;
   if (status.error == ESRCH || (pid != 0 && os::has_ended(pid)))
     emergencies_.peer_lost(emergencies_.context, peer);
-  emergencies_.unreachable(emergencies_.context, peer, status);
+  else
+    emergencies_.unreachable(emergencies_.context, peer, status);
 }
 
 void NodeHost::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
+  if (failed_) return;
   const Status status = peers_[static_cast<std::size_t>(peer)].reach->read(card, offset, to, bytes);
   if (!status.ok()) give_up(peer, status);
 }
 
 void NodeHost::write(int peer, const Card& card, std::size_t offset, const void* from,
                      std::size_t bytes) {
+  if (failed_) return;
   const Status status =
       peers_[static_cast<std::size_t>(peer)].reach->write(card, offset, from, bytes);
   if (!status.ok()) give_up(peer, status);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fabric/desk_fabric.h"
@@ -12,13 +13,14 @@
 
 namespace tutti::fabric {
 
-// What a rank must do when the others cannot go on with it. None returns.
+// What is said when the ranks cannot go on together. The collective then stays undone.
 struct Emergencies {
   void* context = nullptr;
   void (*peer_lost)(void* context, int peer) = nullptr;
   void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
   void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
+  void (*told)(void* context, int peer) = nullptr;  // a member has met an error, and has said so
 };
 
 class NodeHost {
@@ -38,12 +40,14 @@ class NodeHost {
     NodeHost& host;
     Condition condition;
     bool await_ready() {
+      if (host.failed_) [[unlikely]]
+        return false;
       Watch watch;
       for (int polls = 0; polls < tight_polls; ++polls)
-        if (condition.poll(watch)) return true;
-      host.wait([this](Watch& w) { return condition.poll(w); });
-      return true;
+        if (condition.poll(watch)) return condition.accept();
+      return host.wait([this](Watch& w) { return condition.poll(w); }) && condition.accept();
     }
+    // Nobody resumes a collective that has met an error.
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     decltype(auto) await_resume() { return condition.resume(); }
   };
@@ -58,15 +62,14 @@ class NodeHost {
   void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
     segment::wake(word, sleepers, patience_);
   }
-  [[noreturn]] void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
-    emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
-    std::abort();
+  void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
+    if (!std::exchange(failed_, true))
+      emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
   }
-
-  [[noreturn]] void surplus(int peer, std::size_t sent, std::size_t room) {
-    emergencies_.surplus(emergencies_.context, peer, sent, room);
-    std::abort();
+  void surplus(int peer, std::size_t sent, std::size_t room) {
+    if (!std::exchange(failed_, true)) emergencies_.surplus(emergencies_.context, peer, sent, room);
   }
+  [[nodiscard]] bool failed() const { return failed_; }
 
   // What a rank that waits long does from time to time: peers may need its MPI to go on (one that
   // locks a window of its, say) before they can come to the collective.
@@ -103,23 +106,24 @@ class NodeHost {
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
 
   // Polls until the condition holds, ever more patiently. How long it spins adapts: when yielding
-  // is what helped, somebody needed this core, and the next wait yields sooner.
+  // is what helped, somebody needed this core, and the next wait yields sooner. False when the wait
+  // is in vain.
   template <class Poll>
-  void wait(Poll poll) {
+  [[nodiscard]] bool wait(Poll poll) {
     Watch watch;
     for (std::int64_t polls = 0; polls < polls_; ++polls) {
       if (poll(watch)) {
         polls_ = std::min(2 * polls_, patience_.polls);
-        return;
+        return true;
       }
       segment::relax();
     }
     polls_ = std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience_.polls));
     for (std::int64_t yields = 0; yields < patience_.yields; ++yields) {
-      if (poll(watch)) return;
+      if (poll(watch)) return true;
       ::sched_yield();
       if (yields % 8 == 7) {
-        look_for_the_dead(watch);
+        if (in_vain(watch)) return false;
         if (idle_ != nullptr) idle_();
       }
     }
@@ -127,14 +131,15 @@ class NodeHost {
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
          nap_ns = std::min(2 * nap_ns, longest_ns)) {
       segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience_, nap_ns);
-      look_for_the_dead(watch);
+      if (in_vain(watch)) return false;
       if (idle_ != nullptr) idle_();
     }
+    return true;
   }
-  // A peer's memory could not be copied. Does not return.
+  // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
-  // Does not return when the wait is in vain.
-  void look_for_the_dead(const Watch& watch);
+  // Whether a member is dead, or has failed.
+  [[nodiscard]] bool in_vain(const Watch& watch);
 
   static inline void (*idle_)() = nullptr;
 
@@ -143,6 +148,7 @@ class NodeHost {
   segment::Patience patience_;
   std::int64_t polls_ = patience_.polls;
   Emergencies emergencies_;
+  bool failed_ = false;
   Route route_ = Route::line;
   std::uint64_t work_began_ = 0;
   std::uint64_t work_ticks_ = 0;

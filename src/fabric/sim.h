@@ -29,7 +29,10 @@ class SimHost {
     Condition condition;
     bool await_ready() const noexcept { return false; }
     inline void await_suspend(std::coroutine_handle<> handle);
-    decltype(auto) await_resume() { return condition.resume(); }
+    decltype(auto) await_resume() {
+      (void)condition.accept();  // counted, and nothing else
+      return condition.resume();
+    }
   };
   struct Pause {
     SimHost& host;

@@ -53,7 +53,6 @@ class Front {
   static int win_test(Word window, int* flag);
   void start();
   void report();
-  [[noreturn]] static void end_job();
   static void progress();
 
   // --- communicators (front_life.cc)
@@ -71,20 +70,23 @@ class Front {
     return nullptr;
   }
 
-  // --- the collectives; false: the MPI must do it
+  // --- the collectives. What take_x returns is what MPI_X returns, or `left`: the MPI must do it.
+  static constexpr int left = -1;
+  // A trouble goes to the communicator's error handler; the default one ends the job.
+  [[nodiscard]] int run(engine::Team& team, H comm, Collective collective, const coll::Work& work);
   // (front_calls.h)
   static constexpr int everyone = -1;  // as `root`, for Allreduce
   [[nodiscard]] bool plan(Collective collective, H type, H op, coll::Work& work);
-  [[nodiscard]] bool take_barrier(H comm);
-  [[nodiscard]] bool take_bcast(void* buffer, Count count, H type, int root, H comm);
-  [[nodiscard]] bool take_reduction(const void* send, void* recv, Count count, H type, H op,
-                                    int root, H comm);
+  [[nodiscard]] int take_barrier(H comm);
+  [[nodiscard]] int take_bcast(void* buffer, Count count, H type, int root, H comm);
+  [[nodiscard]] int take_reduction(const void* send, void* recv, Count count, H type, H op,
+                                   int root, H comm);
   // `counts`: of Reduce_scatter; nullptr: `count` for each.
   template <class N>
-  [[nodiscard]] bool take_reduce_scatter(const void* send, void* recv, const N* counts, N count,
-                                         H type, H op, H comm);
-  [[nodiscard]] bool take_scan(Collective collective, const void* send, void* recv, Count count,
-                               H type, H op, H comm);
+  [[nodiscard]] int take_reduce_scatter(const void* send, void* recv, const N* counts, N count,
+                                        H type, H op, H comm);
+  [[nodiscard]] int take_scan(Collective collective, const void* send, void* recv, Count count,
+                              H type, H op, H comm);
   // (front_moves.h) `add_in` and `add_out` fill a side where its arguments are significant.
   bool add_evenly(Side<H>& side, const void* base, Count count, H type, int members);
   template <class N, class D>
@@ -93,21 +95,21 @@ class Front {
   template <class N, class D>
   bool add_typed(Side<H>& side, const void* base, const N* counts, const D* displacements,
                  const H* types, int members);
-  void move(engine::Team& team, Collective collective, Side<H>& out, Side<H>& in, int root,
-            std::size_t bytes);
+  [[nodiscard]] int move(engine::Team& team, H comm, Collective collective, Side<H>& out,
+                         Side<H>& in, int root, std::size_t bytes);
   [[nodiscard]] engine::Team* listing_team_for(Collective collective, H comm);
   template <class Add>
-  [[nodiscard]] bool take_gather(Collective collective, const void* send, Count send_count,
-                                 H send_type, const void* recv, int root, H comm, Add add_in);
+  [[nodiscard]] int take_gather(Collective collective, const void* send, Count send_count,
+                                H send_type, const void* recv, int root, H comm, Add add_in);
   template <class Add>
-  [[nodiscard]] bool take_scatter(Collective collective, Add add_out, const void* send, void* recv,
-                                  Count recv_count, H recv_type, int root, H comm);
+  [[nodiscard]] int take_scatter(Collective collective, Add add_out, const void* send, void* recv,
+                                 Count recv_count, H recv_type, int root, H comm);
   template <class Add>
-  [[nodiscard]] bool take_allgather(Collective collective, const void* send, Count send_count,
-                                    H send_type, const void* recv, H comm, Add add_in);
+  [[nodiscard]] int take_allgather(Collective collective, const void* send, Count send_count,
+                                   H send_type, const void* recv, H comm, Add add_in);
   template <class AddOut, class AddIn>
-  [[nodiscard]] bool take_alltoall(Collective collective, AddOut add_out, AddIn add_in,
-                                   const void* send, const void* recv, H comm);
+  [[nodiscard]] int take_alltoall(Collective collective, AddOut add_out, AddIn add_in,
+                                  const void* send, const void* recv, H comm);
 
   // The entries, in the order and with the types of Forms.
   static int barrier(Word comm);

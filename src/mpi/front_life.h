@@ -34,12 +34,11 @@ const Entries& Front<H>::open(const Library& library) {
   for (const DatatypeRow& row : datatype_rows())
     self.types_.insert(handle_of(row, library.family, symbols), row);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
-  engine::set_end_job(end_job);
   fabric::NodeHost::set_idle(progress);
 
-  static const Entries entries{forms<int, int>(), init,     init_thread, finalize,
-                               alloc_mem,         free_mem, barrier,     win_test,
-                               forms<Count, Aint>()};
+  static const Entries entries{forms<int, int>(), init,      init_thread,
+                               finalize,          alloc_mem, free_mem,
+                               barrier,           win_test,  forms<Count, Aint>()};
   return entries;
 }
 
@@ -148,12 +147,6 @@ void Front<H>::report() {
                         notes,      note_count};
   if (!ledger_.write(options().report, run, mine.account, sum))
     log::warn("the report could not be written to %s", options().report);
-}
-
-template <class H>
-void Front<H>::end_job() {
-  self_->native_.abort(self_->world_, 1);
-  std::_Exit(1);
 }
 
 // MPI promises progress while a rank is inside a blocking call, and Tutti's calls are such. Looking

@@ -43,12 +43,14 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 }
 
 template <class H>
-void Front<H>::move(engine::Team& team, Collective collective, Side<H>& out, Side<H>& in, int root,
-                    std::size_t bytes) {
+int Front<H>::move(engine::Team& team, H comm, Collective collective, Side<H>& out, Side<H>& in,
+                   int root, std::size_t bytes) {
   out.settle(true);
   in.settle(out.blocks().empty());  // in place, what is received leaves the own block as it was
-  team.run(collective, {.count = bytes, .root = root, .out = out.blocks(), .in = in.blocks()});
+  const int code = run(team, comm, collective,
+                       {.count = bytes, .root = root, .out = out.blocks(), .in = in.blocks()});
   in.unpack();
+  return code;
 }
 
 // The team for a collective whose blocks may need a list.
@@ -61,88 +63,85 @@ engine::Team* Front<H>::listing_team_for(Collective collective, H comm) {
 
 template <class H>
 template <class Add>
-bool Front<H>::take_gather(Collective collective, const void* send, Count send_count, H send_type,
-                           const void* recv, int root, H comm, Add add_in) {
+int Front<H>::take_gather(Collective collective, const void* send, Count send_count, H send_type,
+                          const void* recv, int root, H comm, Add add_in) {
   engine::Team* team = collective == Collective::gather ? team_for(collective, comm)
                                                         : listing_team_for(collective, comm);
-  if (team == nullptr || root < 0 || root >= team->size()) return false;
+  if (team == nullptr || root < 0 || root >= team->size()) return left;
   const bool at_root = team->rank() == root;
   Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
-  if (at_root && (recv == in_place() || !add_in(in, team->size()))) return false;
+  if (at_root && (recv == in_place() || !add_in(in, team->size()))) return left;
   if (!(at_root && send == in_place()) &&
       (send == in_place() || !add_evenly(out, send, send_count, send_type, 1)))
-    return false;
+    return left;
   std::size_t bytes = 0;
   if (collective == Collective::gather) {
     bytes = (at_root ? in : out).blocks()[0].bytes;
-    if (bytes == 0) return false;
+    if (bytes == 0) return left;
   }
-  move(*team, collective, out, in, root, bytes);
-  return true;
+  return move(*team, comm, collective, out, in, root, bytes);
 }
 
 template <class H>
 template <class Add>
-bool Front<H>::take_scatter(Collective collective, Add add_out, const void* send, void* recv,
-                            Count recv_count, H recv_type, int root, H comm) {
+int Front<H>::take_scatter(Collective collective, Add add_out, const void* send, void* recv,
+                           Count recv_count, H recv_type, int root, H comm) {
   engine::Team* team = collective == Collective::scatter ? team_for(collective, comm)
                                                          : listing_team_for(collective, comm);
-  if (team == nullptr || root < 0 || root >= team->size()) return false;
+  if (team == nullptr || root < 0 || root >= team->size()) return left;
   const bool at_root = team->rank() == root;
   Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
-  if (at_root && (send == in_place() || !add_out(out, team->size()))) return false;
+  if (at_root && (send == in_place() || !add_out(out, team->size()))) return left;
   if (!(at_root && recv == in_place()) &&
       (recv == in_place() || !add_evenly(in, recv, recv_count, recv_type, 1)))
-    return false;
+    return left;
   std::size_t bytes = 0;
   if (collective == Collective::scatter) {
     bytes = (at_root ? out : in).blocks()[0].bytes;
-    if (bytes == 0) return false;
+    if (bytes == 0) return left;
   }
-  move(*team, collective, out, in, root, bytes);
-  return true;
+  return move(*team, comm, collective, out, in, root, bytes);
 }
 
 template <class H>
 template <class Add>
-bool Front<H>::take_allgather(Collective collective, const void* send, Count send_count,
-                              H send_type, const void* recv, H comm, Add add_in) {
+int Front<H>::take_allgather(Collective collective, const void* send, Count send_count, H send_type,
+                             const void* recv, H comm, Add add_in) {
   engine::Team* team = team_for(collective, comm);
-  if (team == nullptr || recv == in_place()) return false;
+  if (team == nullptr || recv == in_place()) return left;
   Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
-  if (!add_in(in, team->size())) return false;
+  if (!add_in(in, team->size())) return left;
   const std::size_t bytes = collective == Collective::allgather ? in.blocks()[0].bytes : in.bytes();
-  if (bytes == 0) return false;
+  if (bytes == 0) return left;
   const auto me = static_cast<std::size_t>(team->rank());
   if (send != in_place()) {
-    if (!add_evenly(out, send, send_count, send_type, 1)) return false;
-    move(*team, collective, out, in, 0, bytes);
-    return true;
+    if (!add_evenly(out, send, send_count, send_type, 1)) return left;
+    return move(*team, comm, collective, out, in, 0, bytes);
   }
   in.settle(true);
-  team->run(collective, {.count = bytes, .out = in.blocks().subspan(me, 1), .in = in.blocks()});
+  const int code = run(*team, comm, collective,
+                       {.count = bytes, .out = in.blocks().subspan(me, 1), .in = in.blocks()});
   in.unpack();
-  return true;
+  return code;
 }
 
 template <class H>
 template <class AddOut, class AddIn>
-bool Front<H>::take_alltoall(Collective collective, AddOut add_out, AddIn add_in, const void* send,
-                             const void* recv, H comm) {
+int Front<H>::take_alltoall(Collective collective, AddOut add_out, AddIn add_in, const void* send,
+                            const void* recv, H comm) {
   engine::Team* team = collective == Collective::alltoall ? team_for(collective, comm)
                                                           : listing_team_for(collective, comm);
-  if (team == nullptr || recv == in_place()) return false;
+  if (team == nullptr || recv == in_place()) return left;
   Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
-  if (!add_in(in, team->size())) return false;
+  if (!add_in(in, team->size())) return left;
   std::size_t bytes = 0;
   if (collective == Collective::alltoall) {
     bytes = in.blocks()[0].bytes;
-    if (bytes == 0) return false;
+    if (bytes == 0) return left;
   }
   if (send != in_place()) {
-    if (!add_out(out, team->size())) return false;
-    move(*team, collective, out, in, 0, bytes);
-    return true;
+    if (!add_out(out, team->size())) return left;
+    return move(*team, comm, collective, out, in, 0, bytes);
   }
   // What is sent will be overwritten by what is received, so it is sent from a copy.
   in.settle(true);
@@ -154,9 +153,10 @@ bool Front<H>::take_alltoall(Collective collective, AddOut add_out, AddIn add_in
     out.add(next, 0, static_cast<Count>(block.bytes), byte);
     next += block.bytes;
   }
-  team->run(collective, {.count = bytes, .out = out.blocks(), .in = in.blocks()});
+  const int code =
+      run(*team, comm, collective, {.count = bytes, .out = out.blocks(), .in = in.blocks()});
   in.unpack();
-  return true;
+  return code;
 }
 
 template <class H>
@@ -166,9 +166,10 @@ int Front<H>::gather(const void* send, N send_count, Word send_type, void* recv,
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (self_->take_gather(Collective::gather, send, send_count, handle(send_type), recv, root,
-                         handle(comm), add_in))
-    return 0;
+  if (const int code = self_->take_gather(Collective::gather, send, send_count, handle(send_type),
+                                          recv, root, handle(comm), add_in);
+      code != left)
+    return code;
   return self_->template call_native<N, D>(&Forms<H, N, D>::gather, &Forms<H, int, int>::gather,
                                            handle(comm), send, send_count, handle(send_type), recv,
                                            recv_count, handle(recv_type), root, handle(comm));
@@ -181,9 +182,10 @@ int Front<H>::gatherv(const void* send, N send_count, Word send_type, void* recv
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  if (self_->take_gather(Collective::gatherv, send, send_count, handle(send_type), recv, root,
-                         handle(comm), add_in))
-    return 0;
+  if (const int code = self_->take_gather(Collective::gatherv, send, send_count, handle(send_type),
+                                          recv, root, handle(comm), add_in);
+      code != left)
+    return code;
   const bool mine = self_->has_root_arguments(root, handle(comm));
   return self_->template call_native<N, D>(&Forms<H, N, D>::gatherv, &Forms<H, int, int>::gatherv,
                                            handle(comm), send, send_count, handle(send_type), recv,
@@ -198,9 +200,10 @@ int Front<H>::scatter(const void* send, N send_count, Word send_type, void* recv
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
-  if (self_->take_scatter(Collective::scatter, add_out, send, recv, recv_count, handle(recv_type),
-                          root, handle(comm)))
-    return 0;
+  if (const int code = self_->take_scatter(Collective::scatter, add_out, send, recv, recv_count,
+                                           handle(recv_type), root, handle(comm));
+      code != left)
+    return code;
   return self_->template call_native<N, D>(&Forms<H, N, D>::scatter, &Forms<H, int, int>::scatter,
                                            handle(comm), send, send_count, handle(send_type), recv,
                                            recv_count, handle(recv_type), root, handle(comm));
@@ -213,9 +216,10 @@ int Front<H>::scatterv(const void* send, const N* counts, const D* displacements
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_listed(out, send, counts, displacements, handle(send_type), members);
   };
-  if (self_->take_scatter(Collective::scatterv, add_out, send, recv, recv_count, handle(recv_type),
-                          root, handle(comm)))
-    return 0;
+  if (const int code = self_->take_scatter(Collective::scatterv, add_out, send, recv, recv_count,
+                                           handle(recv_type), root, handle(comm));
+      code != left)
+    return code;
   const bool mine = self_->has_root_arguments(root, handle(comm));
   return self_->template call_native<N, D>(&Forms<H, N, D>::scatterv, &Forms<H, int, int>::scatterv,
                                            handle(comm), send, mine ? counts : nullptr,
@@ -230,9 +234,10 @@ int Front<H>::allgather(const void* send, N send_count, Word send_type, void* re
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (self_->take_allgather(Collective::allgather, send, send_count, handle(send_type), recv,
-                            handle(comm), add_in))
-    return 0;
+  if (const int code = self_->take_allgather(Collective::allgather, send, send_count,
+                                             handle(send_type), recv, handle(comm), add_in);
+      code != left)
+    return code;
   return self_->template call_native<N, D>(
       &Forms<H, N, D>::allgather, &Forms<H, int, int>::allgather, handle(comm), send, send_count,
       handle(send_type), recv, recv_count, handle(recv_type), handle(comm));
@@ -245,9 +250,10 @@ int Front<H>::allgatherv(const void* send, N send_count, Word send_type, void* r
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  if (self_->take_allgather(Collective::allgatherv, send, send_count, handle(send_type), recv,
-                            handle(comm), add_in))
-    return 0;
+  if (const int code = self_->take_allgather(Collective::allgatherv, send, send_count,
+                                             handle(send_type), recv, handle(comm), add_in);
+      code != left)
+    return code;
   return self_->template call_native<N, D>(
       &Forms<H, N, D>::allgatherv, &Forms<H, int, int>::allgatherv, handle(comm), send, send_count,
       handle(send_type), recv, counts, displacements, handle(recv_type), handle(comm));
@@ -263,8 +269,10 @@ int Front<H>::alltoall(const void* send, N send_count, Word send_type, void* rec
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (self_->take_alltoall(Collective::alltoall, add_out, add_in, send, recv, handle(comm)))
-    return 0;
+  if (const int code =
+          self_->take_alltoall(Collective::alltoall, add_out, add_in, send, recv, handle(comm));
+      code != left)
+    return code;
   return self_->template call_native<N, D>(&Forms<H, N, D>::alltoall, &Forms<H, int, int>::alltoall,
                                            handle(comm), send, send_count, handle(send_type), recv,
                                            recv_count, handle(recv_type), handle(comm));
@@ -282,8 +290,10 @@ int Front<H>::alltoallv(const void* send, const N* send_counts, const D* send_di
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, recv_counts, recv_displacements, handle(recv_type), members);
   };
-  if (self_->take_alltoall(Collective::alltoallv, add_out, add_in, send, recv, handle(comm)))
-    return 0;
+  if (const int code =
+          self_->take_alltoall(Collective::alltoallv, add_out, add_in, send, recv, handle(comm));
+      code != left)
+    return code;
   const bool moves = send != self_->in_place();
   return self_->template call_native<N, D>(
       &Forms<H, N, D>::alltoallv, &Forms<H, int, int>::alltoallv, handle(comm), send,
@@ -305,8 +315,10 @@ int Front<H>::alltoallw(const void* send, const N* send_counts, const D* send_di
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_typed(in, recv, recv_counts, recv_displacements, recv_handles, members);
   };
-  if (self_->take_alltoall(Collective::alltoallw, add_out, add_in, send, recv, handle(comm)))
-    return 0;
+  if (const int code =
+          self_->take_alltoall(Collective::alltoallw, add_out, add_in, send, recv, handle(comm));
+      code != left)
+    return code;
   const bool moves = send != self_->in_place();
   return self_->template call_native<N, D>(
       &Forms<H, N, D>::alltoallw, &Forms<H, int, int>::alltoallw, handle(comm), send,

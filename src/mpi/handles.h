@@ -42,6 +42,15 @@ struct OpRow {
 };
 [[nodiscard]] std::span<const OpRow> op_rows();
 
+// The error classes that Tutti has a use for.
+struct ErrorClasses {
+  int truncate;
+  int other;
+};
+[[nodiscard]] constexpr ErrorClasses error_classes(Family family) {
+  return family == Family::mpich ? ErrorClasses{14, 15} : ErrorClasses{15, 16};
+}
+
 // A row's handle in a family, widened to 64 bits; 0 where the family has none. `symbol` finds an
 // exported object of the MPI library.
 struct Symbols {

@@ -41,6 +41,7 @@ struct Native {
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
   int (*comm_test_inter)(H comm, int*);
+  int (*comm_call_errhandler)(H comm, int code);
   int (*comm_create_keyval)(int (*copy)(H, int, void*, void*, void*, int*),
                             int (*remove)(H, int, void*, void*), int* keyval, void* extra);
   int (*comm_free_keyval)(int* keyval);
@@ -81,6 +82,7 @@ struct Native {
     mpi.load(comm_size, "PMPI_Comm_size");
     mpi.load(comm_rank, "PMPI_Comm_rank");
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");
+    mpi.load(comm_call_errhandler, "PMPI_Comm_call_errhandler");
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");
     mpi.load(comm_free_keyval, "PMPI_Comm_free_keyval");

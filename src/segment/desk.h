@@ -48,6 +48,8 @@ struct Desk {
   Line lines[ring];
   // The owner reads and writes nothing more of any step up to this one.
   alignas(line_bytes) std::atomic<Step> done;
+  // Not 0: the owner has met an error in a collective and takes part in no other of this team.
+  std::atomic<std::uint32_t> failed;
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
   Share share;

@@ -45,6 +45,59 @@ int mismatched() {
   return 0;
 }
 
+// What an error handler that returns gets to see, on this rank.
+int class_of(int code) {
+  int error_class = 0;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+// Different operations, on a communicator whose errors return; other communicators live on.
+int returned() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int in = 1, out = 0, sum = 0;
+  const int first = MPI_Allreduce(&in, &out, 1, MPI_INT, rank == 0 ? MPI_MAX : MPI_SUM, comm);
+  const int second = MPI_Barrier(comm);
+  MPI_Comm_free(&comm);
+  MPI_Allreduce(&in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  const bool right =
+      class_of(first) == MPI_ERR_OTHER && class_of(second) == MPI_ERR_OTHER && sum == size;
+  if (!right) std::printf("rank %d: %d then %d, sum %d\n", rank, first, second, sum);
+  return !right;
+}
+
+// Rank 1 sends more than rank 0 has room for; nothing is written beyond that room.
+int truncated() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (const int n : {10, 1000, 10'000, 1'000'000}) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    std::vector<int> in(2 * n, rank + 1), out(4 * n + 16, -1), counts(size, n), places(size);
+    for (int i = 0; i < size; ++i) places[i] = i * n;
+    const int mine = rank == 1 ? n + 1 : n;
+    const int code = MPI_Gatherv(in.data(), mine, MPI_INT, out.data(), counts.data(), places.data(),
+                                 MPI_INT, 0, comm);
+    const bool noticed = class_of(code) == MPI_ERR_TRUNCATE;
+    if (rank == 0 && (!noticed || out[size * n] != -1)) {
+      std::printf("%d elements: code %d, behind the buffer %d\n", n, code, out[size * n]);
+      return 1;
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+  }
+  return 0;
+}
+
+// Each rank takes itself for the root, which nobody notices but by looking.
+int rooted() {
+  int value = rank;
+  MPI_Bcast(&value, 1, MPI_INT, rank, MPI_COMM_WORLD);
+  return 0;
+}
+
 // Children are forked between collectives; what they write must not reach the parent nor its
 // peers, and what the parent receives must not reach them.
 int forked() {
@@ -135,6 +188,9 @@ int main(int argc, char** argv) {
   if (what == "killed") result = killed();
   if (what == "left") result = left();
   if (what == "mismatched") result = mismatched();
+  if (what == "returned") result = returned();
+  if (what == "truncated") result = truncated();
+  if (what == "rooted") result = rooted();
   if (what == "forked") result = forked();
   if (what == "communicators") result = communicators();
   if (what == "large") result = large();

@@ -45,7 +45,7 @@ def test_a_killed_rank_ends_the_job_with_its_name(mpi: Mpi, rung: str, tmp_path)
     assert result.returncode != 0
     assert re.search(
         r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Allreduce "
-        rf"of 1048576 bytes|{LAUNCHERS}",
+        rf"\(MPI_SUM\) of 1048576 bytes|{LAUNCHERS}",
         result.stdout + last_words(report),
     ), result.stdout
 
@@ -74,7 +74,32 @@ def test_different_collectives_are_named(mpi: Mpi, tmp_path) -> None:
     said = last_words(report)
     assert "called different things: rank" in said
     assert "MPI_Bcast, root 0 of 4 bytes" in said
-    assert "MPI_Allreduce of 4 bytes" in said
+    assert "MPI_Allreduce (MPI_SUM) of 4 bytes" in said
+
+
+@every_mpi
+def test_errors_return_where_the_program_wants_it(mpi: Mpi) -> None:
+    result = faults(mpi, 2, "returned")
+    assert result.returncode == 0, result.stdout
+    assert "called different things" in result.stdout
+    assert "MPI_Allreduce (MPI_MAX) of 4 bytes" in result.stdout
+
+
+@every_mpi
+@pytest.mark.parametrize("rung", RUNGS)
+def test_what_is_too_long_is_an_error_of_the_receiver(mpi: Mpi, rung: str) -> None:
+    result = faults(mpi, 2, "truncated", {"TUTTI_MEMORY": rung})
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"rank 1 sends \d+ bytes to rank 0 in MPI_Gatherv", result.stdout)
+
+
+@every_mpi
+def test_strict_checks_see_what_nobody_meets(mpi: Mpi, tmp_path) -> None:
+    assert faults(mpi, 2, "rooted").returncode == 0
+    report = tmp_path / "report.json"
+    result = faults(mpi, 2, "rooted", {"TUTTI_CHECK": "strict", "TUTTI_REPORT": str(report)})
+    assert result.returncode != 0
+    assert "MPI_Bcast, root 1 of 4 bytes" in result.stdout + last_words(report)
 
 
 @every_mpi

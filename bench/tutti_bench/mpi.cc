@@ -97,7 +97,6 @@ bool load_mpi(Mpi& mpi, std::string& why) {
     return false;
   }
   const std::string library = path;
-  unsetenv("TUTTI_BENCH_LIBMPI");  // it is ours, and libtutti.so warns of options it does not know
   mpi.library = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (mpi.library == nullptr) {
     why = std::string("the MPI cannot be loaded: ") + dlerror();

@@ -103,7 +103,7 @@ def collective(word: str) -> str:
     name = word.lower().replace("-", "_")
     if name.startswith("mpi_"):
         name = name[len("mpi_") :]
-    _one_of("the collective", name, COLLECTIVES + ("all",))
+    _one_of("the collective", name, (*COLLECTIVES, "all"))
     return name
 
 

@@ -146,16 +146,18 @@ bool Point::verify(const Problem& problem) {
   return page_.max(different) == 0;
 }
 
-// One rotation with each library, a second at most: the first time that a library meets a buffer
-// it may map or register it, which a program pays once and the rotation would pay again and again.
+// One rotation with each library, a second at most (or --max-time-ms): the first time that a
+// library meets a buffer it may map or register it, which a program pays once and the rotation
+// would pay again and again.
 void Point::reach() {
   if (arguments_.cache == Cache::hot || problem_.bytes < page_bytes) return;
+  const std::int64_t limit_ns = std::min<std::int64_t>(1000, arguments_.max_time_ms) * ms;
   const std::size_t between_checks = problem_.bytes < 65536 ? 64 : 1;
   for (const Method method : {base, tutti}) {
     const std::int64_t begin = now_ns();
     for (std::size_t i = 0; i < buffers_.slots(); ++i) {
       call(method, problem_, buffers_.next());
-      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > 1000 * ms) break;
+      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > limit_ns) break;
     }
   }
 }

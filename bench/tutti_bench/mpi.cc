@@ -11,6 +11,7 @@ namespace tutti::bench {
 namespace {
 
 const char* no_way() { return "mpi"; }
+void nothing() {}
 
 template <class F>
 void find(void* library, const char* name, F& function, std::string& missing) {
@@ -121,6 +122,8 @@ bool load_mpi(Mpi& mpi, std::string& why) {
   }
   mpi.last_way = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "tutti_last_way"));
   if (mpi.last_way == nullptr) mpi.last_way = no_way;
+  mpi.forget_way = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "tutti_forget_last_way"));
+  if (mpi.forget_way == nullptr) mpi.forget_way = nothing;
   mpi.family = family_of(mpi.library);
   if (init(nullptr, nullptr) != 0) {
     why = "MPI_Init failed";

@@ -63,8 +63,9 @@ struct Mpi {
   Functions base;             // PMPI_X of the library itself
   Functions tutti;            // MPI_X: the same where nothing is preloaded
   TypeFunctions types;        // MPI_Type_X
-  const char* (*last_way)();  // of libtutti.so, or one that says "mpi"
-  std::string version;        // first line of MPI_Get_library_version
+  const char* (*last_way)();  // of libtutti.so, or one that says "mpi"; empty: by the MPI
+  void (*forget_way)();
+  std::string version;  // first line of MPI_Get_library_version
   Handle world;
   int rank;
   int ranks;

@@ -120,6 +120,7 @@ std::int64_t Point::sample(Method method, int calls) {
   slots_.clear();
   for (int i = 0; i < calls; ++i) slots_.push_back(buffers_.next());
   if (arguments_.cache == Cache::hot) call(method, problem_, slots_[0]);
+  mpi_.forget_way();
   const std::int64_t start = page_.start_together();
   for (const Slot& slot : slots_) call(method, problem_, slot);
   const std::int64_t result = page_.max(now_ns() - start);

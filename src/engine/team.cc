@@ -77,6 +77,7 @@ Account account() {
 }
 
 const char* last_way() { return t_last_way; }
+void forget_last_way() { t_last_way = ""; }
 
 void set_end_job(EndJob end_job) { g_end_job = end_job; }
 

@@ -79,7 +79,8 @@ def run(
     started: Callable[[subprocess.Popen], None] | None = None,
 ) -> Iterator[str]:
     """Yields the lines a program prints; raises RigError with its last words when it fails."""
-    words = ["timeout", str(timeout_s), *mpi.words(ranks, program, with_tutti)]
+    command = mpi.words(ranks, program, with_tutti)
+    words = ["timeout", "--kill-after=10", str(timeout_s), *command]
     env = mpi.environment | (extra or {})
     tail: list[str] = []
     with subprocess.Popen(
@@ -92,7 +93,7 @@ def run(
             yield line.rstrip("\n")
     if process.returncode != 0:
         end = "it took too long" if process.returncode == 124 else f"exit {process.returncode}"
-        raise RigError(f"{' '.join(words[2:])}: {end}\n" + "\n".join(tail))
+        raise RigError(f"{' '.join(command)}: {end}\n" + "\n".join(tail))
 
 
 def bench(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tutti_bench/arguments.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -51,11 +52,22 @@ bool parse_sizes(const std::string& text, std::vector<std::uint64_t>& sizes) {
   return true;
 }
 
+bool parse_collectives(const std::string& text, std::vector<const Collective*>& chosen) {
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const Collective* row = nullptr;
+    if (!pick(collectives(), text.substr(at, comma - at), row)) return false;
+    chosen.push_back(row);
+    at = comma + 1;
+  }
+  return true;
+}
+
 bool take(const std::string& option, const std::string& value, Arguments& a, std::string& why) {
   std::int64_t root = 0;
   std::string may_be;
   if (option == "--collective") {
-    if (pick(collectives(), value, a.collective)) return true;
+    if (parse_collectives(value, a.collectives)) return true;
     may_be = "one of " + names(collectives());
   } else if (option == "--sizes") {
     if (parse_sizes(value, a.sizes)) return true;
@@ -83,6 +95,9 @@ bool take(const std::string& option, const std::string& value, Arguments& a, std
   } else if (option == "--min-time-ms") {
     if (number(value, 1, a.min_time_ms)) return true;
     may_be = "a positive number of milliseconds";
+  } else if (option == "--max-time-ms") {
+    if (number(value, 1, a.max_time_ms)) return true;
+    may_be = "a positive number of milliseconds";
   } else if (option == "--iterations") {
     if (number(value, 1, a.iterations)) return true;
     may_be = "a positive number";
@@ -92,6 +107,39 @@ bool take(const std::string& option, const std::string& value, Arguments& a, std
   }
   why = option + " must be " + may_be + ", not '" + value + "'";
   return false;
+}
+
+bool check_sizes(const Arguments& a, std::string& why) {
+  const bool needed = std::any_of(a.collectives.begin(), a.collectives.end(),
+                                  [](const Collective* c) { return c->has_data; });
+  if (needed && a.sizes.empty()) {
+    why = std::string("--sizes is missing; usage: ") + usage;
+    return false;
+  }
+  const std::size_t element = reduce::size_of(a.type->row().type);
+  for (const std::uint64_t bytes : a.sizes) {
+    if (!needed) break;
+    if (bytes % element != 0) {
+      why = std::to_string(bytes) + " bytes are no whole number of " + a.type->name +
+            " elements of " + std::to_string(element) + " bytes";
+      return false;
+    }
+    if (bytes / element > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+      why = std::to_string(bytes) + " bytes are more " + a.type->name +
+            " elements than an int counts";
+      return false;
+    }
+  }
+  return true;
+}
+
+bool check_reductions(const Arguments& a, std::string& why) {
+  for (const Collective* collective : a.collectives)
+    if (collective->reduces && reduce::find(a.op->row().op, a.type->row().type) == nullptr) {
+      why = std::string("MPI has no ") + a.op->name + " of " + a.type->name;
+      return false;
+    }
+  return true;
 }
 
 }  // namespace
@@ -104,34 +152,11 @@ bool parse(int count, char** words, Arguments& a, std::string& why) {
     }
     if (!take(words[i], words[i + 1], a, why)) return false;
   }
-  if (a.collective == nullptr) {
+  if (a.collectives.empty()) {
     why = std::string("--collective is missing; usage: ") + usage;
     return false;
   }
-  if (!a.collective->has_data) {
-    a.sizes = {0};
-  } else if (a.sizes.empty()) {
-    why = std::string("--sizes is missing; usage: ") + usage;
-    return false;
-  }
-  const std::size_t element = reduce::size_of(a.type->type);
-  for (const std::uint64_t bytes : a.sizes) {
-    if (bytes % element != 0) {
-      why = std::to_string(bytes) + " bytes are no whole number of " + a.type->name +
-            " elements of " + std::to_string(element) + " bytes";
-      return false;
-    }
-    if (bytes / element > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-      why = std::to_string(bytes) + " bytes are more " + a.type->name +
-            " elements than an int counts";
-      return false;
-    }
-  }
-  if (a.collective->reduces && reduce::find(a.op->op, a.type->type) == nullptr) {
-    why = std::string("MPI has no ") + a.op->name + " of " + a.type->name;
-    return false;
-  }
-  return true;
+  return check_sizes(a, why) && check_reductions(a, why);
 }
 
 }  // namespace tutti::bench

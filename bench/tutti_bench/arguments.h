@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tutti_bench/families.h"
+#include "tutti_bench/names.h"
 
 namespace tutti::bench {
 
@@ -16,20 +16,22 @@ enum class Cache : std::uint8_t { cold, hot };
 struct Collective;  // a row of collectives.h
 
 struct Arguments {
-  const Collective* collective = nullptr;
-  std::vector<std::uint64_t> sizes;  // bytes; a single 0 for a collective without data
-  const TypeRow* type = &types[0];
-  const OpRow* op = &ops[0];
+  std::vector<const Collective*> collectives;
+  std::vector<std::uint64_t> sizes;  // bytes; Collective::has_data says which need them
+  const TypeName* type = &types[0];
+  const OpName* op = &ops[0];
   Memory memory = Memory::heap;
   Cache cache = Cache::cold;
   int root = 0;
-  std::int64_t min_time_ms = 300;  // spent on a point's samples, at least
-  std::int64_t iterations = 0;     // samples a point; 0: as many as min_time_ms holds
+  std::int64_t min_time_ms = 300;   // spent on a point's samples, at least
+  std::int64_t max_time_ms = 6000;  // after which 3 samples are enough
+  std::int64_t iterations = 0;      // samples a point; 0: as many as min_time_ms holds
 };
 
 inline constexpr const char* usage =
-    "tutti-bench --collective NAME --sizes BYTES,... [--dtype float] [--op sum] "
-    "[--memory heap|static] [--cache cold|hot] [--root 0] [--min-time-ms 300] [--iterations N]";
+    "tutti-bench --collective NAME,... --sizes BYTES,... [--dtype float] [--op sum] "
+    "[--memory heap|static] [--cache cold|hot] [--root 0] [--min-time-ms 300] [--max-time-ms 6000] "
+    "[--iterations N]";
 
 // False: `why` is one sentence that names the argument and what it may be.
 [[nodiscard]] bool parse(int count, char** words, Arguments& arguments, std::string& why);

@@ -28,11 +28,16 @@ bool is_prime(std::size_t n) {
   return n > 0;  // 1 will do: hot benchmarks have one slot
 }
 
-// Bytes that one rank's slots are to fill.
-std::size_t rotated_bytes(int ranks) {
-  const std::size_t all =
-      std::min(2 * last_level_cache_bytes() + (std::size_t{16} << 20), machine_bytes() / 4);
-  return all / static_cast<std::size_t>(ranks);
+// Bytes that the slots of all ranks together are to fill.
+std::size_t rotated_bytes() {
+  return std::min(2 * last_level_cache_bytes() + (std::size_t{16} << 20), machine_bytes() / 4);
+}
+
+// A number without a pattern in i or seed (Steele et al., SplitMix64, OOPSLA 2014).
+std::uint64_t scatter(std::uint64_t i, std::uint64_t seed) {
+  std::uint64_t x = i + seed * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  return ((x ^ (x >> 27)) * 0x94d049bb133111eb) >> 40;
 }
 
 // Calls `write` for every `stride`-th element, as the type that `type` stands for.
@@ -41,14 +46,14 @@ void write_as(std::byte* buffer, std::size_t count, std::size_t stride, std::uin
               std::uint64_t seed) {
   T* element = reinterpret_cast<T*>(buffer);
   for (std::size_t i = 0; i < count; i += stride)
-    element[i] = static_cast<T>(1 + ((i * 5 + (i >> 9) + seed) & mask));
+    element[i] = static_cast<T>(1 + (scatter(i, seed) & mask));
 }
 
 void write(const Arguments& a, std::byte* buffer, std::size_t count, std::size_t stride,
            std::uint64_t seed) {
   // Products grow fast: powers of two stay exact in any number of ranks.
-  const std::uint64_t mask = a.op->op == reduce::Op::prod ? 1 : 7;
-  switch (a.type->type) {
+  const std::uint64_t mask = a.op->row().op == reduce::Op::prod ? 1 : 7;
+  switch (a.type->row().type) {
     case reduce::Type::f32:
       return write_as<float>(buffer, count, stride, mask, seed);
     case reduce::Type::f64:
@@ -91,28 +96,39 @@ Buffers::~Buffers() {
   }
 }
 
-bool Buffers::allocate(const Arguments& a, const Problem& p) {
+bool Buffers::allocate(const Arguments& a, const Collective& collective, const Problem& p) {
   // Below this size a buffer has company, and below any threshold of the commons stays with libc.
   constexpr std::size_t slab_least = 16384;
   const bool cold = a.cache == Cache::cold && p.bytes > 0;
-  stride_ = round_up(p.bytes, line_bytes);
-  const std::size_t bytes =
-      cold ? std::max(stride_, slab_least) : std::max<std::size_t>(p.bytes, 1);
-  if (cold) per_slab_ = bytes / stride_;
-  const std::size_t pairs = cold ? divide_up(rotated_bytes(p.ranks), 2 * bytes) + 1 : 1;
-  const std::size_t static_stride = round_up(bytes, page_bytes);
+  const Sizes mine = collective.memory(p, p.rank);
+  stride_ = {round_up(mine.send, line_bytes), round_up(mine.recv, line_bytes)};
+  // The same number of slots on all ranks, whose buffers may differ in size.
+  if (cold) per_slab_ = std::max<std::size_t>(1, slab_least / round_up(p.bytes, line_bytes));
+  std::size_t team_bytes = 0;  // of a slab pair of each rank
+  for (int r = 0; r < p.ranks; ++r) {
+    const Sizes of = collective.memory(p, r);
+    team_bytes += (round_up(of.send, line_bytes) + round_up(of.recv, line_bytes)) * per_slab_;
+  }
+  const std::size_t pairs = cold ? divide_up(rotated_bytes(), team_bytes) + 1 : 1;
+  const auto slab_bytes = [&](std::size_t bytes, std::size_t stride) {
+    return std::max<std::size_t>(cold ? stride * per_slab_ : bytes, 1);
+  };
+  const std::size_t send_bytes = slab_bytes(mine.send, stride_.send);
+  const std::size_t recv_bytes = slab_bytes(mine.recv, stride_.recv);
+  const std::size_t send_room = round_up(send_bytes, page_bytes);
+  const std::size_t pair_room = send_room + round_up(recv_bytes, page_bytes);
   owned_ = a.memory == Memory::heap;
-  if (!owned_ && pairs * 2 * static_stride > static_bytes) return false;
+  if (!owned_ && pairs * pair_room > static_bytes) return false;
   slabs_.reserve(pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
-    Pair slab{static_memory + 2 * i * static_stride, static_memory + (2 * i + 1) * static_stride};
+    Pair slab{static_memory + i * pair_room, static_memory + i * pair_room + send_room};
     if (owned_)
-      slab = {static_cast<std::byte*>(std::malloc(bytes)),
-              static_cast<std::byte*>(std::malloc(bytes))};
+      slab = {static_cast<std::byte*>(std::malloc(send_bytes)),
+              static_cast<std::byte*>(std::malloc(recv_bytes))};
     slabs_.push_back(slab);
     if (slab.send == nullptr || slab.recv == nullptr) return false;
-    fill(a, slab.send, bytes / p.element, i + static_cast<std::size_t>(p.rank));
-    fill(a, slab.recv, bytes / p.element, i);
+    fill(a, slab.send, send_bytes / p.element, i + static_cast<std::size_t>(p.rank));
+    fill(a, slab.recv, recv_bytes / p.element, i);
   }
   // A prime, so that in the long run MPI and Tutti get every slot equally often, whatever the
   // number of calls between their turns, and so that any step visits all slots.
@@ -123,9 +139,9 @@ bool Buffers::allocate(const Arguments& a, const Problem& p) {
 
 Slot Buffers::next() {
   const Pair& slab = slabs_[at_ / per_slab_];
-  const std::size_t offset = at_ % per_slab_ * stride_;
+  const std::size_t index = at_ % per_slab_;
   at_ = (at_ + step_) % slots_;
-  return {slab.send + offset, slab.recv + offset};
+  return {slab.send + index * stride_.send, slab.recv + index * stride_.recv};
 }
 
 void fill(const Arguments& a, std::byte* buffer, std::size_t count, std::uint64_t seed) {
@@ -133,7 +149,7 @@ void fill(const Arguments& a, std::byte* buffer, std::size_t count, std::uint64_
 }
 
 void touch(const Arguments& a, std::byte* buffer, std::size_t count, std::uint64_t seed) {
-  write(a, buffer, count, page_bytes / reduce::size_of(a.type->type), seed);
+  write(a, buffer, count, page_bytes / reduce::size_of(a.type->row().type), seed);
 }
 
 }  // namespace tutti::bench

@@ -26,7 +26,8 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   // Writes every buffer, so that its pages exist. False: there is not that much memory.
-  [[nodiscard]] bool allocate(const Arguments& arguments, const Problem& problem);
+  [[nodiscard]] bool allocate(const Arguments& arguments, const Collective& collective,
+                              const Problem& problem);
 
   [[nodiscard]] Slot next();
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -37,7 +38,7 @@ class Buffers {
     std::byte* recv;
   };
   std::vector<Pair> slabs_;
-  std::size_t stride_ = 0;    // bytes from slot to slot of a slab
+  Sizes stride_{};            // bytes from slot to slot of a slab
   std::size_t per_slab_ = 1;  // slots
   std::size_t slots_ = 0;
   std::size_t at_ = 0;
@@ -46,7 +47,8 @@ class Buffers {
 };
 
 // `count` elements, other ones for each seed: small whole numbers, so that sums and products of
-// floats are exact in any order and results can be compared to the bit.
+// floats are exact in any order and results can be compared to the bit; without a pattern, so that
+// blocks that change places are noticed.
 void fill(const Arguments& arguments, std::byte* buffer, std::size_t count, std::uint64_t seed);
 
 // Changes an element in each page, so that no two calls carry the same data, yet leaves the caches

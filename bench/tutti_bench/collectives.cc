@@ -1,88 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tutti_bench/collectives.h"
 
-#include <algorithm>
+#include "tutti_bench/calls.h"
+#include "tutti_bench/limits.h"
 
 namespace tutti::bench {
 namespace {
 
-using reduce::Stores;
+std::size_t all(const Problem& p) { return p.bytes * static_cast<std::size_t>(p.ranks); }
 
+// Bytes of a rank's two buffers.
+Sizes one_one(const Problem& p, int) { return {p.bytes, p.bytes}; }
+Sizes one_all(const Problem& p, int) { return {p.bytes, all(p)}; }
+Sizes all_all(const Problem& p, int) { return {all(p), all(p)}; }
+Sizes gathered(const Problem& p, int r) { return {p.bytes, r == p.root ? all(p) : p.bytes}; }
+Sizes scattered(const Problem& p, int r) { return {r == p.root ? all(p) : p.bytes, p.bytes}; }
+// A part of the vector each, rounded up to whole elements.
+Sizes shared(const Problem& p, int) {
+  const auto ranks = static_cast<std::size_t>(p.ranks);
+  const std::size_t part = divide_up(static_cast<std::size_t>(p.count), ranks) * p.element;
+  return {part * ranks, part};
+}
+
+// Who holds a result.
 bool everywhere(const Problem&) { return true; }
 bool nowhere(const Problem&) { return false; }
 bool at_root(const Problem& p) { return p.rank == p.root; }
 bool at_others(const Problem& p) { return p.rank != p.root; }
+bool but_first(const Problem& p) { return p.rank != 0; }
 
-void call_bcast(const Functions& f, const Problem& p, const Slot& s) {
-  f.bcast(at_root(p) ? s.send : s.recv, p.count, p.type, p.root, p.comm);
-}
-void call_reduce(const Functions& f, const Problem& p, const Slot& s) {
-  f.reduce(s.send, s.recv, p.count, p.type, p.op, p.root, p.comm);
-}
-void call_allreduce(const Functions& f, const Problem& p, const Slot& s) {
-  f.allreduce(s.send, s.recv, p.count, p.type, p.op, p.comm);
-}
-void call_barrier(const Functions& f, const Problem& p, const Slot&) { f.barrier(p.comm); }
-
-// The elements that a rank is to compute, at least one. Operand k of them, and copy k of the
-// result, lie at k times their bytes in `send` and `recv`: ranks x count/ranks elements, which is
-// what the buffers hold.
-std::size_t share(const Problem& p) {
-  return std::max<std::size_t>(1, static_cast<std::size_t>(p.count / p.ranks));
-}
-
-// Adds up a slice of all operands. The last step, which alone needs memory to write the result to,
-// writes it `copies` times.
-void limit_reduction(const Problem& p, const Slot& s, Stores stores, int copies) {
-  const std::size_t count = share(p);
-  const std::size_t bytes = count * p.element;
-  const auto at = [&](std::byte* base, int k) {  // the last slice stays inside for small counts
-    return base + std::min(static_cast<std::size_t>(k) * bytes, p.bytes - bytes);
-  };
-  if (p.ranks == 1) return reduce::copy(s.recv, s.send, bytes, stores);
-  if (p.ranks == 2 && copies == 2)
-    return p.kernel->apply2(s.recv, at(s.recv, 1), s.send, at(s.send, 1), count, stores);
-  // A block at a time, so that intermediate sums stay in the first-level cache, and so do the
-  // copies' sources.
-  const std::size_t block = std::max<std::size_t>(1, 8192 / p.element);
-  for (std::size_t first = 0; first < count; first += block) {
-    const std::size_t n = std::min(block, count - first);
-    const std::size_t offset = first * p.element;
-    alignas(line_bytes) std::byte sum[8192];
-    const std::byte* left = s.send + offset;
-    for (int k = 1; k < p.ranks; ++k) {
-      const bool last = k + 1 == p.ranks;
-      p.kernel->apply(last && copies == 1 ? s.recv + offset : sum, left, at(s.send, k) + offset, n,
-                      last && copies == 1 ? stores : Stores::plain);
-      left = sum;
-    }
-    for (int k = 0; copies > 1 && k < copies; ++k)
-      reduce::copy(at(s.recv, k) + offset, sum, n * p.element, stores);
-  }
-}
-
-void limit_allreduce(const Problem& p, const Slot& s, Stores stores) {
-  limit_reduction(p, s, stores, p.ranks);
-}
-void limit_reduce(const Problem& p, const Slot& s, Stores stores) {
-  limit_reduction(p, s, stores, 1);
-}
-
-// ranks - 1 copies of the data are written; the slice of each is read once and stays in cache.
-void limit_bcast(const Problem& p, const Slot& s, Stores stores) {
-  const std::size_t total = p.bytes * static_cast<std::size_t>(p.ranks - 1);
-  const std::size_t bytes = divide_up(total, static_cast<std::size_t>(p.ranks));
-  reduce::copy(s.recv, s.send, bytes, stores);
-}
-
-void limit_barrier(const Problem& p, const Slot&, Stores) { p.page->exchange_flags(); }
-
+// clang-format off
 constexpr Collective rows[] = {
-    {"bcast", true, false, call_bcast, at_others, limit_bcast},
-    {"reduce", true, true, call_reduce, at_root, limit_reduce},
-    {"allreduce", true, true, call_allreduce, everywhere, limit_allreduce},
-    {"barrier", false, false, call_barrier, nowhere, limit_barrier},
+    {"bcast", true, false, Shape::none, one_one, calls::bcast, at_others, limits::bcast},
+    {"reduce", true, true, Shape::none, one_one, calls::reduce, at_root, limits::reduce},
+    {"allreduce", true, true, Shape::none, one_one, calls::allreduce, everywhere, limits::allreduce},
+    {"barrier", false, false, Shape::none, one_one, calls::barrier, nowhere, limits::barrier},
+    {"gather", true, false, Shape::none, gathered, calls::gather, at_root, limits::gather},
+    {"gatherv", true, false, Shape::by_rank, gathered, calls::gatherv, at_root, limits::gather},
+    {"scatter", true, false, Shape::none, scattered, calls::scatter, everywhere, limits::gather},
+    {"scatterv", true, false, Shape::by_rank, scattered, calls::scatterv, everywhere, limits::gather},
+    {"allgather", true, false, Shape::none, one_all, calls::allgather, everywhere, limits::allgather},
+    {"allgatherv", true, false, Shape::by_rank, one_all, calls::allgatherv, everywhere, limits::allgather},
+    {"alltoall", true, false, Shape::none, all_all, calls::alltoall, everywhere, limits::alltoall},
+    {"alltoallv", true, false, Shape::pairs, all_all, calls::alltoallv, everywhere, limits::alltoall},
+    {"alltoallw", true, false, Shape::typed_pairs, all_all, calls::alltoallw, everywhere, limits::alltoall},
+    {"alltoallv_transpose", true, false, Shape::transpose, all_all, calls::alltoallv, everywhere, limits::alltoall},
+    {"alltoallw_transpose", true, false, Shape::typed_transpose, all_all, calls::alltoallw, everywhere, limits::alltoall},
+    {"reduce_scatter", true, true, Shape::shares, shared, calls::reduce_scatter, everywhere, limits::reduce},
+    {"reduce_scatter_block", true, true, Shape::none, shared, calls::reduce_scatter_block, everywhere, limits::reduce},
+    {"scan", true, true, Shape::none, one_one, calls::scan, everywhere, limits::scan},
+    {"exscan", true, true, Shape::none, one_one, calls::exscan, but_first, limits::exscan},
 };
+// clang-format on
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tutti_bench/arguments.h"
+#include "tutti_bench/layout.h"
 #include "tutti_bench/mpi.h"
 #include "tutti_bench/page.h"
 
@@ -14,24 +15,33 @@ namespace tutti::bench {
 // One point: what does not change from call to call.
 struct Problem {
   Handle type, op, comm;
-  int count;            // elements
-  std::size_t bytes;    // of them all
+  int count;            // elements of `bytes`
+  std::size_t bytes;    // the row's size: see docs/bench.md for what it counts
   std::size_t element;  // bytes
   int root, rank, ranks;
   const reduce::Kernel* kernel;  // of the reduction
   Page* page;
+  Layout layout;
 };
 
-// The two buffers of one call on one rank, each of Problem::bytes.
+// The two buffers of one call on one rank, of Collective::memory.
 struct Slot {
   std::byte* send;
   std::byte* recv;
+};
+
+// Bytes of one rank's two buffers: what the call needs of them there, or its limit if that is more.
+struct Sizes {
+  std::size_t send, recv;
 };
 
 struct Collective {
   const char* name;
   bool has_data;
   bool reduces;
+  Shape shape;  // of its layout
+
+  Sizes (*memory)(const Problem& problem, int rank);
 
   void (*call)(const Functions& functions, const Problem& problem, const Slot& slot);
 

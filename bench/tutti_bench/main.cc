@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "tutti_bench/arguments.h"
 #include "tutti_bench/buffers.h"
@@ -17,9 +18,16 @@
 namespace tutti::bench {
 namespace {
 
+// The sizes of a collective: a single 0 where it has no data.
+std::vector<std::uint64_t> sizes_of(const Arguments& a, const Collective& collective) {
+  return collective.has_data ? a.sizes : std::vector<std::uint64_t>{0};
+}
+
 void print_plan(const Arguments& a, const Mpi& mpi, const Page& page) {
+  std::size_t points = 0;
+  for (const Collective* collective : a.collectives) points += sizes_of(a, *collective).size();
   Json("plan")
-      .add("points", static_cast<double>(a.sizes.size()))
+      .add("points", static_cast<double>(points))
       .add("ranks", mpi.ranks)
       .add("cores", page.cores())
       .add("mpi", mpi.version)
@@ -28,9 +36,10 @@ void print_plan(const Arguments& a, const Mpi& mpi, const Page& page) {
       .print();
 }
 
-void print_row(const Arguments& a, const Mpi& mpi, std::uint64_t bytes, const Row& row) {
+void print_row(const Arguments& a, const Mpi& mpi, const Collective& collective,
+               std::uint64_t bytes, const Row& row) {
   Json("row")
-      .add("collective", a.collective->name)
+      .add("collective", collective.name)
       .add("ranks", mpi.ranks)
       .add("bytes", static_cast<double>(bytes))
       .add("cache", a.cache == Cache::hot ? "hot" : "cold")
@@ -59,12 +68,14 @@ int run(const Mpi& mpi, const Arguments& a, std::string& why) {
   if (!page.open(mpi, why)) return 1;
   const bool speaks = mpi.rank == 0;
   if (speaks) print_plan(a, mpi, page);
-  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
-    Row row;
-    if (!measure(mpi, page, a, a.sizes[i], row, why)) return 1;
-    if (speaks) print_row(a, mpi, a.sizes[i], row);
-    if (speaks) Json("progress").add("done", static_cast<double>(i + 1)).print();
-  }
+  double done = 0;
+  for (const Collective* collective : a.collectives)
+    for (const std::uint64_t bytes : sizes_of(a, *collective)) {
+      Row row;
+      if (!measure(mpi, page, a, *collective, bytes, row, why)) return 1;
+      if (speaks) print_row(a, mpi, *collective, bytes, row);
+      if (speaks) Json("progress").add("done", ++done).print();
+    }
   if (speaks) Json("done").print();
   return 0;
 }

@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace tutti::bench {
 namespace {
 
 const char* no_way() { return "mpi"; }
+void nothing() {}
 
 template <class F>
 void find(void* library, const char* name, F& function, std::string& missing) {
@@ -18,20 +20,43 @@ void find(void* library, const char* name, F& function, std::string& missing) {
 }
 
 void find_all(void* library, const char* prefix, Functions& f, std::string& missing) {
-  const std::string p = prefix;
-  find(library, (p + "Bcast").c_str(), f.bcast, missing);
-  find(library, (p + "Reduce").c_str(), f.reduce, missing);
-  find(library, (p + "Allreduce").c_str(), f.allreduce, missing);
-  find(library, (p + "Barrier").c_str(), f.barrier, missing);
+  const auto get = [&](const char* name, auto& function) {
+    find(library, (std::string(prefix) + name).c_str(), function, missing);
+  };
+  get("Barrier", f.barrier);
+  get("Bcast", f.bcast);
+  get("Reduce", f.reduce);
+  get("Allreduce", f.allreduce);
+  get("Gather", f.gather);
+  get("Gatherv", f.gatherv);
+  get("Scatter", f.scatter);
+  get("Scatterv", f.scatterv);
+  get("Allgather", f.allgather);
+  get("Allgatherv", f.allgatherv);
+  get("Alltoall", f.alltoall);
+  get("Alltoallv", f.alltoallv);
+  get("Alltoallw", f.alltoallw);
+  get("Reduce_scatter", f.reduce_scatter);
+  get("Reduce_scatter_block", f.reduce_scatter_block);
+  get("Scan", f.scan);
+  get("Exscan", f.exscan);
 }
 
+// The one predefined handle that the library itself has no need of.
+struct CommRow {
+  const char* openmpi;
+  std::uint32_t mpich;
+  std::uint32_t standard;
+};
+constexpr CommRow comm_world = {"ompi_mpi_comm_world", 0x44000000, 0x101};
+
 // In this order: MPICH's own library has MPI_Abi_get_version as well, but answers -1.
-Family family_of(void* library) {
+mpi::Family family_of(void* library) {
   if (auto abi = reinterpret_cast<int (*)(int*, int*)>(dlsym(library, "MPI_Abi_get_version"))) {
     int major = -1, minor = -1;
-    if (abi(&major, &minor) == 0 && major > 0) return Family::standard;
+    if (abi(&major, &minor) == 0 && major > 0) return mpi::Family::standard;
   }
-  return dlsym(library, "ompi_mpi_comm_world") ? Family::open_mpi : Family::mpich;
+  return dlsym(library, "ompi_mpi_comm_world") ? mpi::Family::openmpi : mpi::Family::mpich;
 }
 
 std::string version_of(void* library) {
@@ -48,16 +73,12 @@ std::string version_of(void* library) {
 
 }  // namespace
 
-Handle Mpi::handle(const HandleRow& row) const {
-  switch (family) {
-    case Family::open_mpi:
-      return dlsym(library, row.open_mpi_symbol);
-    case Family::mpich:
-      return reinterpret_cast<Handle>(std::uintptr_t{row.mpich});
-    case Family::standard:
-      return reinterpret_cast<Handle>(std::uintptr_t{row.standard});
-  }
-  return nullptr;
+std::vector<std::byte> Mpi::array(std::span<const Handle> handles) const {
+  const std::size_t width = family == mpi::Family::mpich ? sizeof(int) : sizeof(Handle);
+  std::vector<std::byte> result(handles.size() * width);
+  for (std::size_t i = 0; i < handles.size(); ++i)  // little-endian: the lower half comes first
+    std::memcpy(result.data() + i * width, &handles[i], width);
+  return result;
 }
 
 void Mpi::finalize() const {
@@ -77,7 +98,6 @@ bool load_mpi(Mpi& mpi, std::string& why) {
     return false;
   }
   const std::string library = path;
-  unsetenv("TUTTI_BENCH_LIBMPI");  // it is ours, and libtutti.so warns of options it does not know
   mpi.library = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (mpi.library == nullptr) {
     why = std::string("the MPI cannot be loaded: ") + dlerror();
@@ -86,6 +106,10 @@ bool load_mpi(Mpi& mpi, std::string& why) {
   std::string missing;
   find_all(mpi.library, "PMPI_", mpi.base, missing);
   find_all(RTLD_DEFAULT, "MPI_", mpi.tutti, missing);
+  find(RTLD_DEFAULT, "MPI_Type_vector", mpi.types.vector, missing);
+  find(RTLD_DEFAULT, "MPI_Type_create_resized", mpi.types.resized, missing);
+  find(RTLD_DEFAULT, "MPI_Type_commit", mpi.types.commit, missing);
+  find(RTLD_DEFAULT, "MPI_Type_free", mpi.types.free, missing);
   int (*init)(int*, char***) = nullptr;
   int (*rank)(Handle, int*) = nullptr;
   int (*size)(Handle, int*) = nullptr;
@@ -98,6 +122,8 @@ bool load_mpi(Mpi& mpi, std::string& why) {
   }
   mpi.last_way = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "tutti_last_way"));
   if (mpi.last_way == nullptr) mpi.last_way = no_way;
+  mpi.forget_way = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "tutti_forget_last_way"));
+  if (mpi.forget_way == nullptr) mpi.forget_way = nothing;
   mpi.family = family_of(mpi.library);
   if (init(nullptr, nullptr) != 0) {
     why = "MPI_Init failed";

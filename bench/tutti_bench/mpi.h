@@ -3,39 +3,85 @@
 // preloaded) beside PMPI_X of the MPI itself.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "tutti_bench/families.h"
+#include "tutti_bench/names.h"
 
 namespace tutti::bench {
 
 // A handle of any family, passed as 8 bytes. Where the family's handles are 4-byte ints the callee
 // reads the lower half of the register or stack slot, on x86-64 and little-endian aarch64 alike.
+// Arrays of handles are another matter: Mpi::array.
 using Handle = void*;
+using Ints = const int*;
 
 struct Functions {
+  int (*barrier)(Handle comm);
   int (*bcast)(void* buffer, int count, Handle type, int root, Handle comm);
   int (*reduce)(const void* send, void* recv, int count, Handle type, Handle op, int root,
                 Handle comm);
   int (*allreduce)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
-  int (*barrier)(Handle comm);
+  int (*gather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
+                Handle recv_type, int root, Handle comm);
+  int (*gatherv)(const void* send, int send_count, Handle send_type, void* recv, Ints recv_counts,
+                 Ints recv_displs, Handle recv_type, int root, Handle comm);
+  int (*scatter)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
+                 Handle recv_type, int root, Handle comm);
+  int (*scatterv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
+                  void* recv, int recv_count, Handle recv_type, int root, Handle comm);
+  int (*allgather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
+                   Handle recv_type, Handle comm);
+  int (*allgatherv)(const void* send, int send_count, Handle send_type, void* recv,
+                    Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm);
+  int (*alltoall)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
+                  Handle recv_type, Handle comm);
+  int (*alltoallv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
+                   void* recv, Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm);
+  int (*alltoallw)(const void* send, Ints send_counts, Ints send_displs, const void* send_types,
+                   void* recv, Ints recv_counts, Ints recv_displs, const void* recv_types,
+                   Handle comm);
+  int (*reduce_scatter)(const void* send, void* recv, Ints counts, Handle type, Handle op,
+                        Handle comm);
+  int (*reduce_scatter_block)(const void* send, void* recv, int count, Handle type, Handle op,
+                              Handle comm);
+  int (*scan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
+  int (*exscan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
+};
+
+// Derived datatypes, made as a program makes them: by MPI_X, so that Tutti sees them too.
+struct TypeFunctions {
+  int (*vector)(int count, int block, int stride, Handle of, Handle* made);
+  int (*resized)(Handle of, std::intptr_t lower_bound, std::intptr_t extent, Handle* made);
+  int (*commit)(Handle* type);
+  int (*free)(Handle* type);
 };
 
 struct Mpi {
   Functions base;             // PMPI_X of the library itself
   Functions tutti;            // MPI_X: the same where nothing is preloaded
-  const char* (*last_way)();  // of libtutti.so, or one that says "mpi"
-  std::string version;        // first line of MPI_Get_library_version
+  TypeFunctions types;        // MPI_Type_X
+  const char* (*last_way)();  // of libtutti.so, or one that says "mpi"; empty: by the MPI
+  void (*forget_way)();
+  std::string version;  // first line of MPI_Get_library_version
   Handle world;
   int rank;
   int ranks;
 
-  // Both of the row's family.
-  [[nodiscard]] Handle handle(const HandleRow& row) const;
+  // A row's handle in this family.
+  template <class Row>
+  [[nodiscard]] Handle handle(const Row& row) const {
+    return reinterpret_cast<Handle>(mpi::handle_of(row, family, mpi::Symbols{library}));
+  }
+  // Handles as an argument that is an array of them: as wide as the family's are.
+  [[nodiscard]] std::vector<std::byte> array(std::span<const Handle> handles) const;
+
   void finalize() const;
   [[noreturn]] void abort(int code) const;
 
-  Family family;
+  mpi::Family family;
   void* library;  // of dlopen
 };
 

@@ -60,8 +60,8 @@ bool Page::open(const Mpi& mpi, std::string& why) {
     offer = {getpid(), fd, {}};
     std::memcpy(offer.host, host, sizeof host);
   }
-  const TypeRow& byte = types[6];  // uint8
-  mpi.base.bcast(&offer, sizeof offer, mpi.handle(byte.handle), 0, mpi.world);
+  const TypeName& byte = types[6];  // uint8
+  mpi.base.bcast(&offer, sizeof offer, mpi.handle(byte.row()), 0, mpi.world);
   if (rank_ != 0 && offer.fd >= 0 && std::memcmp(offer.host, host, sizeof host) == 0) {
     const std::string path =
         "/proc/" + std::to_string(offer.pid) + "/fd/" + std::to_string(offer.fd);
@@ -72,7 +72,7 @@ bool Page::open(const Mpi& mpi, std::string& why) {
              : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   const float mine = memory == MAP_FAILED ? 1 : 0;
   float failed = 0;
-  mpi.base.allreduce(&mine, &failed, 1, mpi.handle(types[0].handle), mpi.handle(ops[0].handle),
+  mpi.base.allreduce(&mine, &failed, 1, mpi.handle(types[0].row()), mpi.handle(ops[0].row()),
                      mpi.world);
   if (fd >= 0) close(fd);
   if (failed > 0) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tutti_bench/buffers.h"
@@ -25,13 +26,18 @@ enum Method { base, tutti, limit_plain, limit_streaming, method_count };
 
 class Point {
  public:
-  Point(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes);
+  Point(const Mpi& mpi, Page& page, const Arguments& arguments, const Collective& collective,
+        std::uint64_t bytes);
+  ~Point();
+  Point(const Point&) = delete;
+  Point& operator=(const Point&) = delete;
   bool run(Row& row, std::string& why);
 
  private:
-  void call(Method method, const Slot& slot) const;
+  void call(Method method, const Problem& problem, const Slot& slot) const;
   std::int64_t sample(Method method, int calls);
-  bool verify();
+  bool verify(const Problem& problem);
+  [[nodiscard]] bool representable() const;
   void reach();
   void estimate();
   void choose_calls();
@@ -44,6 +50,8 @@ class Point {
   const Arguments& arguments_;
   const Collective& collective_;
   Problem problem_;
+  Problem uneven_;  // the same with other counts
+  Sizes memory_;
   Buffers buffers_;
   std::vector<Slot> slots_;  // of the sample under way
   std::uint64_t seed_ = 1;
@@ -53,11 +61,14 @@ class Point {
   const char* way_ = "";
 };
 
-Point::Point(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes)
-    : mpi_(mpi), page_(page), arguments_(arguments), collective_(*arguments.collective) {
-  const std::size_t element = reduce::size_of(arguments.type->type);
-  problem_ = {.type = mpi.handle(arguments.type->handle),
-              .op = mpi.handle(arguments.op->handle),
+Point::Point(const Mpi& mpi, Page& page, const Arguments& arguments, const Collective& collective,
+             std::uint64_t bytes)
+    : mpi_(mpi), page_(page), arguments_(arguments), collective_(collective) {
+  const mpi::DatatypeRow& type = arguments.type->row();
+  const mpi::OpRow& op = arguments.op->row();
+  const std::size_t element = reduce::size_of(type.type);
+  problem_ = {.type = mpi.handle(type),
+              .op = mpi.handle(op),
               .comm = mpi.world,
               .count = static_cast<int>(bytes / element),
               .bytes = bytes,
@@ -65,24 +76,42 @@ Point::Point(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64
               .root = arguments.root,
               .rank = mpi.rank,
               .ranks = mpi.ranks,
-              .kernel = reduce::find(arguments.op->op, arguments.type->type),
-              .page = &page};
+              .kernel = reduce::find(op.op, type.type),
+              .page = &page,
+              .layout = {}};
+  uneven_ = problem_;
+  memory_ = collective.memory(problem_, mpi.rank);
+  if (!representable()) return;
+  arrange(mpi, collective.shape, false, problem_);
+  arrange(mpi, collective.shape, true, uneven_);
+}
+
+Point::~Point() {
+  release(mpi_, problem_.layout);
+  release(mpi_, uneven_.layout);
+}
+
+// Displacements are ints, and Alltoallw's are in bytes.
+bool Point::representable() const {
+  return collective_.shape == Shape::none ||
+         problem_.bytes * static_cast<std::size_t>(problem_.ranks) <=
+             static_cast<std::size_t>(std::numeric_limits<int>::max());
 }
 
 bool Point::measured(int method) const {
   return method < limit_plain || !collective_.reduces || problem_.kernel != nullptr;
 }
 
-void Point::call(Method method, const Slot& slot) const {
+void Point::call(Method method, const Problem& problem, const Slot& slot) const {
   switch (method) {
     case base:
-      return collective_.call(mpi_.base, problem_, slot);
+      return collective_.call(mpi_.base, problem, slot);
     case tutti:
-      return collective_.call(mpi_.tutti, problem_, slot);
+      return collective_.call(mpi_.tutti, problem, slot);
     case limit_plain:
-      return collective_.limit(problem_, slot, reduce::Stores::plain);
+      return collective_.limit(problem, slot, reduce::Stores::plain);
     default:
-      return collective_.limit(problem_, slot, reduce::Stores::streaming);
+      return collective_.limit(problem, slot, reduce::Stores::streaming);
   }
 }
 
@@ -90,43 +119,46 @@ void Point::call(Method method, const Slot& slot) const {
 std::int64_t Point::sample(Method method, int calls) {
   slots_.clear();
   for (int i = 0; i < calls; ++i) slots_.push_back(buffers_.next());
-  if (arguments_.cache == Cache::hot) call(method, slots_[0]);
+  if (arguments_.cache == Cache::hot) call(method, problem_, slots_[0]);
+  mpi_.forget_way();
   const std::int64_t start = page_.start_together();
-  for (const Slot& slot : slots_) call(method, slot);
+  for (const Slot& slot : slots_) call(method, problem_, slot);
   const std::int64_t result = page_.max(now_ns() - start);
   if (method == tutti) way_ = mpi_.last_way();
   ++seed_;
-  const std::size_t count = static_cast<std::size_t>(problem_.count);
+  const std::size_t count = memory_.send / problem_.element;
   for (const Slot& slot : slots_)
     touch(arguments_, slot.send, count, seed_ + static_cast<std::uint64_t>(problem_.rank));
   return result;
 }
 
-// Whether both give the same result for new data, on all ranks.
-bool Point::verify() {
+// Whether both give the same result for new data, on all ranks, and leave alone the same bytes.
+bool Point::verify(const Problem& problem) {
   const Slot slot = buffers_.next();
-  const std::size_t count = static_cast<std::size_t>(problem_.count);
+  const std::size_t count = memory_.send / problem.element;
   fill(arguments_, slot.send, count, ++seed_ * 3 + static_cast<std::uint64_t>(problem_.rank));
-  std::memset(slot.recv, 0xa5, problem_.bytes);
-  call(base, slot);
-  const std::vector<std::byte> expected(slot.recv, slot.recv + problem_.bytes);
-  std::memset(slot.recv, 0x5a, problem_.bytes);
-  call(tutti, slot);
-  const bool different = collective_.has_result(problem_) &&
-                         std::memcmp(slot.recv, expected.data(), problem_.bytes) != 0;
+  std::memset(slot.recv, 0xa5, memory_.recv);
+  call(base, problem, slot);
+  const std::vector<std::byte> expected(slot.recv, slot.recv + memory_.recv);
+  std::memset(slot.recv, 0xa5, memory_.recv);
+  call(tutti, problem, slot);
+  const bool different =
+      collective_.has_result(problem) && std::memcmp(slot.recv, expected.data(), memory_.recv) != 0;
   return page_.max(different) == 0;
 }
 
-// One rotation with each library, a second at most: the first time that a library meets a buffer
-// it may map or register it, which a program pays once and the rotation would pay again and again.
+// One rotation with each library, a second at most (or --max-time-ms): the first time that a
+// library meets a buffer it may map or register it, which a program pays once and the rotation
+// would pay again and again.
 void Point::reach() {
   if (arguments_.cache == Cache::hot || problem_.bytes < page_bytes) return;
+  const std::int64_t limit_ns = std::min<std::int64_t>(1000, arguments_.max_time_ms) * ms;
   const std::size_t between_checks = problem_.bytes < 65536 ? 64 : 1;
   for (const Method method : {base, tutti}) {
     const std::int64_t begin = now_ns();
     for (std::size_t i = 0; i < buffers_.slots(); ++i) {
-      call(method, buffers_.next());
-      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > 1000 * ms) break;
+      call(method, problem_, buffers_.next());
+      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > limit_ns) break;
     }
   }
 }
@@ -183,7 +215,7 @@ void Point::take_rounds() {
     if (arguments_.iterations > 0) {
       if (round >= arguments_.iterations) return;
     } else if ((spent >= arguments_.min_time_ms * ms && round >= 11) ||
-               (spent >= 6000 * ms && round >= 3)) {
+               (spent >= arguments_.max_time_ms * ms && round >= 3)) {
       return;
     }
   }
@@ -198,22 +230,31 @@ Timing Point::timing(Method method) {
 }
 
 bool Point::run(Row& row, std::string& why) {
-  const bool allocated = buffers_.allocate(arguments_, problem_);
+  if (!representable()) {
+    why = std::string(collective_.name) + " of " + std::to_string(problem_.bytes) +
+          " bytes needs displacements beyond an int";
+    return false;
+  }
+  const bool allocated = buffers_.allocate(arguments_, collective_, problem_);
   if (page_.max(!allocated) != 0) {
     why = "there is not enough memory for buffers of " + std::to_string(problem_.bytes) + " bytes";
     return false;
   }
   const std::string wrong = std::string("Tutti and the MPI gave different results for ") +
                             collective_.name + " of " + std::to_string(problem_.bytes) + " bytes";
-  if (!verify()) {
+  if (!verify(problem_)) {
     why = wrong;
+    return false;
+  }
+  if (can_be_uneven(collective_.shape) && !verify(uneven_)) {
+    why = wrong + ", with uneven counts";
     return false;
   }
   reach();
   estimate();
   choose_calls();
   take_rounds();
-  if (!verify()) {
+  if (!verify(problem_)) {
     why = wrong + ", after many calls";
     return false;
   }
@@ -226,9 +267,9 @@ bool Point::run(Row& row, std::string& why) {
 
 }  // namespace
 
-bool measure(const Mpi& mpi, Page& page, const Arguments& arguments, std::uint64_t bytes, Row& row,
-             std::string& why) {
-  Point point(mpi, page, arguments, bytes);
+bool measure(const Mpi& mpi, Page& page, const Arguments& arguments, const Collective& collective,
+             std::uint64_t bytes, Row& row, std::string& why) {
+  Point point(mpi, page, arguments, collective, bytes);
   return point.run(row, why);
 }
 

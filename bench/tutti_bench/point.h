@@ -28,6 +28,7 @@ struct Row {
 
 // Collective; every rank gets the same row. False: `why` says what went wrong, on all ranks alike.
 [[nodiscard]] bool measure(const Mpi& mpi, Page& page, const Arguments& arguments,
-                           std::uint64_t bytes, Row& row, std::string& why);
+                           const Collective& collective, std::uint64_t bytes, Row& row,
+                           std::string& why);
 
 }  // namespace tutti::bench

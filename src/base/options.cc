@@ -56,7 +56,7 @@ bool readable(const char* text) {
 }
 
 // Variables of other parts of Tutti that are not options of the library.
-constexpr const char* other_names[] = {"TUTTI_HOME", "TUTTI_LIBRARY"};
+constexpr const char* other_names[] = {"TUTTI_HOME", "TUTTI_LIBRARY", "TUTTI_BENCH_LIBMPI"};
 
 log::Level level_of(const char* text) {
   if (std::strcmp(text, "quiet") == 0) return log::Level::quiet;

@@ -29,6 +29,7 @@ struct Account {
 // How the last collective of this thread moved its bytes: "line", "bounce", "commons", "cma", or ""
 // before any did.
 [[nodiscard]] const char* last_way();
+void forget_last_way();  // so that a call that went to the MPI instead shows
 
 // How a collective ended. After any trouble the team is of no use any more: what the members still
 // call on it ends with `told`.

@@ -72,6 +72,7 @@ Account account() {
 }
 
 const char* last_way() { return t_last_way; }
+void forget_last_way() { t_last_way = ""; }
 
 std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<Node>& home,
                                    const char*& why) {

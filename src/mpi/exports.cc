@@ -50,3 +50,4 @@ TUTTI_COLLECTIVE(Exscan, exscan, 6)
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }
+TUTTI_EXPORT void tutti_forget_last_way() { tutti::engine::forget_last_way(); }

@@ -38,7 +38,13 @@ Open MPI 5.0.11, 2 ranks, cold caches; times in us
 collective  way       size   MPI  Tutti  ratio  limit
 allreduce   line       8 B  5.00   10.0   0.50   8.25
 allreduce   commons  1 MiB   123   10.0  12.34   8.25
+geometric mean of the ratios: allreduce 2.48
 """
+NAMES = (
+    "bcast, reduce, allreduce, barrier, gather, gatherv, scatter, scatterv, allgather, allgatherv, "
+    "alltoall, alltoallv, alltoallw, alltoallv_transpose, alltoallw_transpose, reduce_scatter, "
+    "reduce_scatter_block, scan, exscan, all"
+)
 KEYS = ["collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way"]
 
 
@@ -74,6 +80,22 @@ def test_table_json_and_plot(tutti, stand_in, library, tmp_path):
     ]  # fmt: skip
 
 
+def test_all_of_them_each_once(tutti, stand_in, tmp_path):
+    mpi = stand_in("openmpi5")
+    rows = [dict(row, collective=name) for name in NAMES.split(", ")[:-1] for row in ROWS]
+    replay(mpi, [*rows, {"event": "done"}])  # for each of the 19 runs
+    figures, plot = tmp_path / "a.json", tmp_path / "a.png"
+    words = ["MPI_Scan", "ALL", "--json", str(figures), "--plot", str(plot)]
+    result = tutti("bench", *words, "--mpi", mpi.launcher)
+    assert (result.code, result.err) == (0, "")
+    last = result.out.splitlines()[-1]
+    assert last.startswith("geometric mean of the ratios: bcast 2.48, reduce 2.48, ")
+    assert last.endswith(", exscan 2.48, all 2.48")
+    assert len(json.loads(figures.read_text())["rows"]) == 19 * len(rows)
+    assert plot.read_bytes().startswith(b"\x89PNG\r\n")
+    assert mpi.started()["words"][-13] == "exscan"
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"),
     [
@@ -97,8 +119,11 @@ def test_sizes(tutti, stand_in, text, sizes):
         ([], "missing argument 'COLLECTIVE...' (`tutti bench --help` shows what it takes)"),
         (
             ["allredcue"],
-            "the collective must be one of bcast, reduce, allreduce, barrier, not 'allredcue' "
-            "(did you mean 'allreduce'?)",
+            f"the collective must be one of {NAMES}, not 'allredcue' (did you mean 'allreduce'?)",
+        ),
+        (
+            ["bcast", "Altoallw"],
+            f"the collective must be one of {NAMES}, not 'altoallw' (did you mean 'alltoallw'?)",
         ),
         (["bcast", "-n", "0"], "-n must be a number of ranks, at least 1, not '0'"),
         (
@@ -149,7 +174,7 @@ def test_a_plot_of_an_unknown_kind(tutti, stand_in, tmp_path):
 def test_for_real(tutti, real_mpi, tmp_path):
     figures = tmp_path / "figures.json"
     words = ["-n", "2", "--sizes", "8,64K", "--json", str(figures), "--mpi", real_mpi.launcher]
-    result = tutti("bench", "allreduce", "barrier", *words)
+    result = tutti("bench", "allreduce", "MPI_Barrier", *words)
     assert (result.code, result.err) == (0, "")
     document = json.loads(figures.read_text())
     assert document["mpi"].startswith(real_mpi.family)

@@ -122,6 +122,8 @@ TEST_P(OnRung, LargeMessagesTakeTheWayTheyShould) {
       RANK_CHECK(std::string(last_way()) == way);
       team->run(Collective::reduce, work);
       RANK_CHECK(std::string(last_way()) == way);
+      forget_last_way();
+      RANK_CHECK(std::string(last_way()).empty());
       team->run(Collective::barrier, {});
     }
     RANK_CHECK(team->account_so_far().calls[static_cast<std::size_t>(Collective::bcast)] == 2);

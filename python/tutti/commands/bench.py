@@ -2,6 +2,7 @@
 """Time collectives of the MPI alone and with Tutti, alternately in the same processes.
 
 tutti bench allreduce --sizes 8:4M --plot allreduce.png
+tutti bench all --sizes 64K,4M
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from tutti import arguments, launch, measure, mpi, paths, probe, sizes
 from tutti.errors import UsageError, nearest
 from tutti.reporters import bench_json, bench_table, progress
 
-COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
+COLLECTIVES = (
+    "bcast", "reduce", "allreduce", "barrier", "gather", "gatherv", "scatter", "scatterv",
+    "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "alltoallv_transpose",
+    "alltoallw_transpose", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
+)  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     collectives: list[str] = typer.Argument(
-        ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "."
+        ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "; or all."
     ),
     ranks_text: Optional[str] = arguments.RANKS,
     size_text: str = typer.Option(
@@ -45,7 +50,7 @@ def bench(
     mpi_path: Optional[str] = arguments.MPI,
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
-    names = [collective(word) for word in collectives]
+    names = chosen(collectives)
     _one_of("--memory", memory, ("heap", "static"))
     _one_of("--cache", cache, ("cold", "hot"))
     ranks = arguments.rank_count(ranks_text)
@@ -85,12 +90,20 @@ def _measure(found: mpi.Mpi, plans: list[measure.Plan]) -> list[dict[str, Any]]:
     return rows
 
 
+def chosen(words: list[str]) -> list[str]:
+    """Each once, in the order named; ``all`` is all of them."""
+    names: list[str] = []
+    for word in words:
+        names += COLLECTIVES if word.lower() == "all" else [collective(word)]
+    return list(dict.fromkeys(names))
+
+
 def collective(word: str) -> str:
     """``allreduce`` for allreduce, Allreduce and MPI_Allreduce."""
-    name = word.lower()
+    name = word.lower().replace("-", "_")
     if name.startswith("mpi_"):
         name = name[len("mpi_") :]
-    _one_of("the collective", name, COLLECTIVES)
+    _one_of("the collective", name, (*COLLECTIVES, "all"))
     return name
 
 

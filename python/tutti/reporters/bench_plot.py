@@ -19,6 +19,9 @@ LINES = (
 )
 
 
+MOST_COLUMNS = 5
+
+
 def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:
     """One panel a collective, both axes logarithmic."""
     import matplotlib
@@ -27,18 +30,29 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
     from matplotlib import pyplot
 
     collectives = list(dict.fromkeys(row["collective"] for row in rows))
-    figure, panels = pyplot.subplots(
-        1,
-        len(collectives),
-        figsize=(2.2 + 4.4 * len(collectives), 4.8),
+    columns = min(len(collectives), MOST_COLUMNS)
+    lines = -(-len(collectives) // columns)
+    wide, high = (4.4, 4.8) if lines == 1 else (3.6, 3.4)
+    figure, grid = pyplot.subplots(
+        lines,
+        columns,
+        figsize=(2.2 + wide * columns, high * lines),
         sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    for panel, collective in zip(panels[0], collectives):
+    panels = grid.flatten()
+    for panel, collective in zip(panels, collectives):
         _panel(panel, collective, [row for row in rows if row["collective"] == collective])
-    panels[0][0].set_ylabel("time of one call (us)")
-    panels[0][0].legend(frameon=False)
+    for unused in panels[len(collectives) :]:
+        unused.set_visible(False)
+    for line in grid:
+        line[0].set_ylabel("time of one call (us)")
+    if lines == 1:
+        panels[0].legend(frameon=False)
+    else:  # small panels have no room for it
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(LINES), frameon=False)
     first = rows[0]
     figure.suptitle(
         f"{mpi}, {first['ranks']} ranks, {first['cache']} caches\n{machine_line(machine)}",
@@ -53,7 +67,7 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
 
 
 def _panel(panel: Any, collective: str, rows: Sequence[dict[str, Any]]) -> None:
-    panel.set_title(f"MPI_{collective.capitalize()}")
+    panel.set_title(f"MPI_{collective.capitalize()}".replace("_transpose", ", transpose"))
     panel.set_yscale("log")
     panel.set_axisbelow(True)
     panel.grid(True, which="major", color="#dddddd", linewidth=0.6)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import geometric_mean
 from typing import Any
 
 from rich.markup import escape
@@ -33,6 +34,19 @@ def print_table(machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]
             show_time(row["limit_us"]),
         )
     out.print(printed)
+    if rows:
+        out.print("geometric mean of the ratios: " + ", ".join(_means(rows)))
+
+
+def _means(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """``allreduce 2.48`` for each collective, and over all rows where there are several."""
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        ratios.setdefault(row["collective"], []).append(row["ratio"])
+    means = [f"{name} {geometric_mean(of):.2f}" for name, of in ratios.items()]
+    if len(ratios) > 1:
+        means.append(f"all {geometric_mean([row['ratio'] for row in rows]):.2f}")
+    return means
 
 
 def show_time(microseconds: float) -> str:

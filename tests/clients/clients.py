@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starting somebody else's MPI program, bare or under Tutti, and what came of it.
+
+A program that hangs is ended by its launcher, which is asked first and killed later, so that no
+rank stays behind; what it said last is in the message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+
+from mpis import LIBRARY, Mpi  # noqa: E402
+
+SUITE = Path(__file__).with_name("suite.py")
+SOURCES = ROOT / ".clients"
+
+
+@dataclass
+class Run:
+    """A run that has ended. `calls` are the rows of Tutti's report; empty for a bare run."""
+
+    code: int
+    output: str
+    seconds: float
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def taken(self) -> int:
+        return sum(row["taken"] for row in self.calls.values())
+
+    def summary(self) -> str:
+        """Calls taken over and seen by rank 0, and why the others were not."""
+        seen = sum(row["seen"] for row in self.calls.values())
+        reasons: dict[str, int] = {}
+        for row in self.calls.values():
+            for why, count in row["reasons"].items():
+                reasons[why] = reasons.get(why, 0) + count
+        left = ", ".join(f"{count} {why}" for why, count in reasons.items())
+        kinds = " ".join(f"{name} {row['taken']}" for name, row in self.calls.items())
+        return f"{self.taken()} of {seen} calls taken over ({kinds}); left: {left or 'none'}"
+
+
+def start(
+    mpi: Mpi, ranks: int, command: list[str], *, tutti: bool, limit_s: float, cwd: Path
+) -> Run:
+    """Run `command`; code -1 says that it did not end in time."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        words = [f"LD_PRELOAD={LIBRARY}", f"TUTTI_REPORT={report}"] if tutti else []
+        crowded = mpi.crowded if ranks > len(os.sched_getaffinity(0)) else ()
+        begin = time.monotonic()
+        with (Path(folder) / "output").open("w+") as output:
+            job = subprocess.Popen(
+                [mpi.mpirun, *crowded, "-n", str(ranks), "env", *words, *command],
+                env=os.environ | mpi.environment,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = job.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = -1
+            finally:
+                end(job)
+            output.seek(0)
+            said = output.read()
+        rows = json.loads(report.read_text())["calls"] if report.exists() else []
+    calls = {row["collective"]: row for row in rows}
+    return Run(code, said, time.monotonic() - begin, calls)
+
+
+def end(job: subprocess.Popen[bytes]) -> None:
+    """Terminates a launcher's process group, and kills what is left of it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if job.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(job.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(10)
+
+
+@dataclass
+class Verdicts:
+    """What a suite's ranks wrote down, all of them together."""
+
+    run: Run
+    ended: dict[str, int]  # how many ranks came to the end of each test
+    skipped: set[str]
+    failed: dict[str, str]  # the first rank's account
+    unfinished: str  # the tests that ranks were in when the job ended, with their stacks
+
+
+def suite(
+    mpi: Mpi,
+    ranks: int,
+    folder: Path,
+    options: list[str],
+    *,
+    tutti: bool,
+    limits_s: tuple[int, int],
+) -> Verdicts:
+    """Run a suite; `limits_s` are for each test and for all of them."""
+    with tempfile.TemporaryDirectory() as records:
+        command = [sys.executable, str(SUITE), records, str(limits_s[0]), str(folder), *options]
+        run = start(mpi, ranks, command, tutti=tutti, limit_s=limits_s[1], cwd=Path(records))
+        found = Verdicts(run, {}, set(), {}, "")
+        files = sorted(Path(records).glob("*.jsonl"))
+        for path in files:
+            last = read_records(path, found)
+            stacks = path.with_suffix(".stacks").read_text()
+            if last or stacks:
+                found.unfinished += f"\na rank was in {last or 'no test'}\n{stacks}"
+        if len(files) < ranks:
+            found.unfinished += f"\nonly {len(files)} of {ranks} ranks started"
+    return found
+
+
+def read_records(path: Path, found: Verdicts) -> str:
+    """Adds a rank's verdicts; the test that it did not come out of, or nothing."""
+    inside = ""
+    for line in path.read_text().splitlines():
+        with contextlib.suppress(json.JSONDecodeError):  # the last one of a rank that was killed
+            row = json.loads(line)
+            name, verdict = row["test"], row["verdict"]
+            if verdict == "begun":
+                inside = name
+            elif verdict == "ended":
+                inside = ""
+                found.ended[name] = found.ended.get(name, 0) + 1
+            elif verdict == "skipped":
+                found.skipped.add(name)
+            else:
+                found.failed.setdefault(name, row["text"])
+    return inside

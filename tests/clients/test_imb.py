@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intel's MPI benchmarks, as they come ready-built, on Intel MPI and on MPICH (the same ABI).
+
+This build offers no check of results; tests/mpi does that. What is seen here is that a program
+nobody here compiled ends well, and that its calls are taken over.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from clients import ROOT, start
+from mpis import INTEL, MPICH, Mpi
+
+IMB = ROOT / ".mpi" / "impi" / "bin" / "IMB-MPI1"
+ROOTED = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"]
+ALL = ["Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Barrier"]
+COLLECTIVES = [*ROOTED, *ALL, "Reduce_scatter", "Reduce_scatter_block"]
+SIZES = [4, 1024, 65536, 1048576]
+
+
+def run(mpi: Mpi, ranks: int, tutti: bool, tmp_path):
+    sizes = ",".join(map(str, SIZES))
+    options = ["-npmin", str(ranks), "-msgsize", sizes, "-iter", "20", "-time", "1", "-imb_barrier"]
+    # A barrier of IMB's own between the samples, so that the counts are of what is measured.
+    command = [str(IMB), *options, "on", *COLLECTIVES]
+    result = start(mpi, ranks, command, tutti=tutti, limit_s=300, cwd=tmp_path)
+    assert result.code == 0, result.output[-3000:]
+    assert "All processes entering MPI_Finalize" in result.output
+    tables = re.split(r"# Benchmarking (\w+)", result.output)[1:]
+    found = {}
+    for name, table in zip(tables[::2], tables[1::2]):
+        found[name] = len(re.findall(r"^ +\d+ .*\d$", table, re.MULTILINE))
+    return found, result
+
+
+def cases() -> list:
+    found = []
+    for mpi in (INTEL, MPICH):
+        for ranks in (2, 3, 4):
+            quick = mpi is INTEL and ranks == 2
+            marks = [] if quick else [pytest.mark.whole]
+            found.append(pytest.param(mpi, ranks, marks=marks, id=f"{mpi.name}-{ranks}"))
+    return found
+
+
+@pytest.mark.parametrize(("mpi", "ranks"), cases())
+def test_imb(mpi: Mpi, ranks: int, whole, say, tmp_path) -> None:
+    rows, ours = run(mpi, ranks, True, tmp_path)
+    say(f"{ours.seconds:.0f} s; {ours.summary()}")
+    assert set(rows) == set(COLLECTIVES)
+    assert all(count > 0 for count in rows.values())
+    for name, row in ours.calls.items():
+        if name in COLLECTIVES:
+            assert row["taken"] >= 20, f"{name}: {row}"
+            assert row["taken"] > 0.9 * row["seen"] - 50, f"{name}: {row}"
+    assert {"Bcast", "Reduce", "Allreduce", "Barrier"} <= ours.calls.keys()
+    if whole and ranks == 2:
+        assert run(mpi, ranks, False, tmp_path)[0].keys() == rows.keys()

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loops that move blocks between memory and packed bytes, one pair of them a block size.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+namespace tutti::layout {
+
+struct Packing {
+  static void move(std::byte* packed, std::byte* memory, std::size_t bytes) {
+    std::memcpy(packed, memory, bytes);
+  }
+};
+struct Unpacking {
+  static void move(std::byte* packed, std::byte* memory, std::size_t bytes) {
+    std::memcpy(memory, packed, bytes);
+  }
+};
+
+// How many blocks, and how far apart they are on either side.
+struct Dimension {
+  std::size_t count;
+  std::ptrdiff_t memory;
+  std::ptrdiff_t packed;
+};
+
+// `size` is a block's bytes when the compiler knows them, or 0: then `block` says it.
+template <class Way, std::size_t size>
+struct Kernel {
+  static void row(std::byte* packed, std::byte* memory, Dimension d, std::size_t block) {
+    const std::size_t bytes = size != 0 ? size : block;
+    const std::ptrdiff_t p = d.packed, m = d.memory;
+    std::size_t left = d.count;
+    if constexpr (size != 0)
+      for (; left >= 4; left -= 4, packed += 4 * p, memory += 4 * m) {
+        Way::move(packed, memory, bytes);
+        Way::move(packed + p, memory + m, bytes);
+        Way::move(packed + 2 * p, memory + 2 * m, bytes);
+        Way::move(packed + 3 * p, memory + 3 * m, bytes);
+      }
+    for (; left > 0; --left, packed += p, memory += m) Way::move(packed, memory, bytes);
+  }
+
+  // Two dimensions; the packed order has `inner` inside. Memory decides the order of the loops.
+  static void plane(std::byte* packed, std::byte* memory, Dimension outer, Dimension inner,
+                    std::size_t block) {
+    if (outer.count == 1) return row(packed, memory, inner, block);
+    if (inner.count == 1) return row(packed, memory, outer, block);
+    const auto near = static_cast<std::size_t>(std::abs(outer.memory));
+    const bool crossed = near < static_cast<std::size_t>(std::abs(inner.memory));
+    if (size != 0 && crossed) {
+      // A transpose. A tile is a cache line wide, so that what is fetched is used at once, and so
+      // high that the far ends of its rows stay in the TLB while the next tiles are done.
+      const std::size_t wide = std::clamp<std::size_t>(64 / std::max<std::size_t>(near, 1), 8, 64);
+      return tiles(packed, memory, outer, inner, block, wide, 64);
+    }
+    if (size != 0 && inner.count < 8) {
+      // Short rows: the long loop goes inside, as far as the first-level cache reaches.
+      const std::size_t far = std::max(near, static_cast<std::size_t>(outer.packed));
+      const std::size_t wide = (16 << 10) / std::max<std::size_t>(far, 1);
+      if (wide > inner.count) return tiles(packed, memory, outer, inner, block, wide, inner.count);
+    }
+    for (std::size_t i = 0; i < outer.count; ++i, packed += outer.packed, memory += outer.memory)
+      row(packed, memory, inner, block);
+  }
+
+ private:
+  static void tiles(std::byte* packed, std::byte* memory, Dimension outer, Dimension inner,
+                    std::size_t block, std::size_t wide, std::size_t high) {
+    for (std::size_t i = 0; i < inner.count; i += high)
+      for (std::size_t o = 0; o < outer.count; o += wide) {
+        std::byte* p = packed + step(i, inner.packed) + step(o, outer.packed);
+        std::byte* m = memory + step(i, inner.memory) + step(o, outer.memory);
+        const Dimension across{std::min(wide, outer.count - o), outer.memory, outer.packed};
+        const std::size_t end = std::min(high, inner.count - i);
+        for (std::size_t k = 0; k < end; ++k, p += inner.packed, m += inner.memory)
+          row(p, m, across, block);
+      }
+  }
+  static std::ptrdiff_t step(std::size_t count, std::ptrdiff_t stride) {
+    return static_cast<std::ptrdiff_t>(count) * stride;
+  }
+};
+
+// Calls body(Kernel<...>()) for a block of this many bytes.
+template <class Way, class Body>
+void with_kernel(std::size_t block, Body body) {
+  switch (block) {
+    case 1:
+      return body(Kernel<Way, 1>());
+    case 2:
+      return body(Kernel<Way, 2>());
+    case 4:
+      return body(Kernel<Way, 4>());
+    case 8:
+      return body(Kernel<Way, 8>());
+    case 12:
+      return body(Kernel<Way, 12>());
+    case 16:
+      return body(Kernel<Way, 16>());
+    case 24:
+      return body(Kernel<Way, 24>());
+    case 32:
+      return body(Kernel<Way, 32>());
+    default:
+      return body(Kernel<Way, 0>());
+  }
+}
+
+}  // namespace tutti::layout

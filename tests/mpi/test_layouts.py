@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Datatypes as layouts, beside the packing of each MPI. No library is preloaded or needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi
+
+SRC = ROOT / "src"
+PARTS = ["layout/layout.cc", "layout/typemap.cc", "mpi/handles.cc", "mpi/library.cc"]
+
+
+@pytest.fixture(scope="module", params=MAIN + OTHERS, ids=lambda mpi: mpi.name)
+def built(request) -> tuple[Mpi, Path]:
+    mpi = request.param
+    program = PROGRAMS / mpi.name / "layouts"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    command = [mpi.cxx, "-O1", "-g", "-std=c++20", "-D_GNU_SOURCE", "-pthread", f"-I{SRC}"]
+    command += [str(Path(__file__).with_name("layouts.cc")), *(str(SRC / part) for part in PARTS)]
+    command += ["-o", str(program), "-ldl"]
+    subprocess.run(command, check=True, env=os.environ | mpi.environment)
+    return mpi, program
+
+
+@pytest.mark.parametrize("what", ["random", "predefined", "bottom", "life", "threads"])
+def test_layouts(built: tuple[Mpi, Path], what: str) -> None:
+    mpi, program = built
+    result = mpi.run(1, [str(program), what])
+    assert result.returncode == 0 and "layouts: 0 wrong" in result.stdout, result.stdout[-2000:]

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random types against the naive reference: sizes, whole elements, ranges, every split.
+#include <gtest/gtest.h>
+
+#include "support/seeds.h"
+#include "unit/layout_reference.h"
+
+namespace tutti::layout::testing {
+namespace {
+
+// Consecutive elements of a type in memory of their own, every byte of which is known.
+class Scene {
+ public:
+  Scene(const Bytes& type, std::size_t elements, std::mt19937_64& random) {
+    for (std::size_t e = 0; e < elements; ++e)
+      for (const std::ptrdiff_t offset : type.offsets)
+        offsets_.push_back(offset + static_cast<std::ptrdiff_t>(e) * type.extent());
+    for (const std::ptrdiff_t offset : offsets_) {
+      low_ = std::min(low_, offset);
+      high_ = std::max(high_, offset + 1);
+    }
+    memory_.resize(static_cast<std::size_t>(high_ - low_) + 2 * guard);
+    for (std::byte& byte : memory_) byte = static_cast<std::byte>(random());
+  }
+
+  [[nodiscard]] std::size_t packed_bytes() const { return offsets_.size(); }
+  std::byte* base() { return memory_.data() + guard - low_; }
+
+  ::testing::AssertionResult packs(const Layout& layout, std::size_t begin, std::size_t bytes) {
+    std::vector<std::byte> packed(bytes + 2 * guard, std::byte{0x5a});
+    std::vector<std::byte> expected = packed;
+    for (std::size_t i = 0; i < bytes; ++i) expected[guard + i] = base()[offsets_[begin + i]];
+    layout.pack(packed.data() + guard, base(), begin, bytes);
+    if (packed == expected) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "packed [" << begin << ", +" << bytes << ")";
+  }
+
+  ::testing::AssertionResult unpacks(const Layout& layout, std::size_t begin, std::size_t bytes) {
+    std::vector<std::byte> packed(bytes), expected = memory_;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      std::byte& byte = expected[guard + static_cast<std::size_t>(offsets_[begin + i] - low_)];
+      packed[i] = byte = ~byte;
+    }
+    layout.unpack(base(), packed.data(), begin, bytes);
+    if (memory_ == expected) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "unpacked [" << begin << ", +" << bytes << ")";
+  }
+
+ private:
+  static constexpr std::size_t guard = 64;
+  std::vector<std::ptrdiff_t> offsets_;
+  std::ptrdiff_t low_ = 0, high_ = 0;
+  std::vector<std::byte> memory_;
+};
+
+void check(const Both& type, std::size_t elements, int ranges, std::mt19937_64& random) {
+  ASSERT_FALSE(type.typemap.too_long());
+  const Layout layout(type.typemap);
+  ASSERT_EQ(layout.bytes(), type.bytes.offsets.size());
+  ASSERT_EQ(layout.extent(), type.bytes.extent());
+  ASSERT_EQ(type.typemap.lower_bound(), type.bytes.lower);
+  const bool unpackable = !type.bytes.overlaps(elements);
+  Scene scene(type.bytes, elements, random);
+  const std::size_t all = scene.packed_bytes();
+  ASSERT_TRUE(scene.packs(layout, 0, all));
+  if (unpackable) {
+    ASSERT_TRUE(scene.unpacks(layout, 0, all));
+  }
+  for (int i = 0; i < ranges; ++i) {
+    const std::size_t begin = random() % (all + 1), bytes = random() % (all - begin + 1);
+    ASSERT_TRUE(scene.packs(layout, begin, bytes));
+    if (unpackable) {
+      ASSERT_TRUE(scene.unpacks(layout, begin, bytes));
+    }
+  }
+  bool dense = true;
+  for (std::size_t i = 1; i < type.bytes.offsets.size(); ++i)
+    dense = dense && type.bytes.offsets[i] == type.bytes.offsets[i - 1] + 1;
+  ASSERT_EQ(layout.dense(1), dense);
+  if (dense && layout.bytes() > 0) {
+    ASSERT_EQ(layout.first(), type.bytes.offsets[0]);
+  }
+  const bool follows =
+      layout.bytes() == 0 || type.bytes.extent() == static_cast<std::ptrdiff_t>(layout.bytes());
+  ASSERT_EQ(layout.dense(), dense && follows);
+}
+
+TEST(LayoutPack, RandomTypes) {
+  const test::Seeds run = test::seeds(4000);
+  for (std::uint64_t seed = run.first; seed <= run.last; ++seed) {
+    SCOPED_TRACE("TUTTI_TEST_SEED=" + std::to_string(seed));
+    RandomTypes types(seed);
+    std::mt19937_64 random(seed);
+    const Both type = types.make(static_cast<int>(types.number(0, 5)));
+    const bool many = type.bytes.offsets.size() < 100 && types.number(0, 3) == 0;
+    check(type, static_cast<std::size_t>(types.number(0, many ? 300 : 6)), 30, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(LayoutPack, EverySplit) {
+  std::mt19937_64 random(1);
+  int found = 0;
+  for (std::uint64_t seed = 1; found < 60; ++seed) {
+    RandomTypes types(seed);
+    const Both type = types.make(3);
+    const std::size_t all = 3 * type.bytes.offsets.size();
+    if (all == 0 || all > 120 || type.bytes.overlaps(3)) continue;
+    ++found;
+    SCOPED_TRACE(seed);
+    const Layout layout(type.typemap);
+    Scene scene(type.bytes, 3, random);
+    for (std::size_t begin = 0; begin <= all; ++begin)
+      for (std::size_t bytes = 0; begin + bytes <= all; ++bytes) {
+        ASSERT_TRUE(scene.packs(layout, begin, bytes));
+        ASSERT_TRUE(scene.unpacks(layout, begin, bytes));
+      }
+  }
+}
+
+// The columns of a matrix, taken as rows of another: every block size, whole tiles and rests.
+TEST(LayoutPack, Transposes) {
+  std::mt19937_64 random(2);
+  for (const std::int64_t block_bytes : {1, 2, 3, 4, 8, 12, 16, 24, 32, 48})
+    for (const std::int64_t rows : {1, 2, 7, 63, 64, 65, 130})
+      for (const std::int64_t columns : {1, 3, 8, 17, 70}) {
+        SCOPED_TRACE(::testing::Message() << block_bytes << " " << rows << " " << columns);
+        const std::ptrdiff_t stride = block_bytes * (columns + 2);
+        const Typemap one(static_cast<std::size_t>(block_bytes));
+        Both type{one.vector(rows, 1, stride).resized(0, block_bytes), {}};
+        for (std::int64_t i = 0; i < rows; ++i)
+          type.bytes.place(block(static_cast<std::size_t>(block_bytes)), i * stride);
+        type.bytes.lower = 0;
+        type.bytes.upper = block_bytes;
+        check(type, static_cast<std::size_t>(columns), 4, random);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// Offsets that are addresses.
+TEST(LayoutPack, FromBottom) {
+  int numbers[8] = {10, 11, 12, 13, 14, 15, 16, 17};
+  const auto address = reinterpret_cast<std::intptr_t>(numbers);
+  const Typemap number(sizeof(int));
+  const Typemap::Field fields[] = {{1, address + 4, &number}, {2, address + 20, &number}};
+  const Layout layout{Typemap::structure(fields)};
+  int packed[3] = {};
+  layout.pack(reinterpret_cast<std::byte*>(packed), nullptr, 0, sizeof packed);
+  EXPECT_EQ(packed[0], 11);
+  EXPECT_EQ(packed[1], 15);
+  EXPECT_EQ(packed[2], 16);
+  packed[2] = 5;
+  layout.unpack(nullptr, reinterpret_cast<std::byte*>(&packed[2]), 8, 4);
+  EXPECT_EQ(numbers[6], 5);
+}
+
+}  // namespace
+}  // namespace tutti::layout::testing

@@ -6,30 +6,34 @@
 #include <cstddef>
 #include <cstring>
 
+#include "layout/layout.h"
 #include "reduce/reduce.h"
 
 namespace tutti::coll {
 
 struct Block {
   std::byte* address = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;                   // packed
+  const layout::Layout* layout = nullptr;  // nullptr: without gaps, at `address`
 };
 
 // Bytes [begin, begin + bytes) of `block`, packed.
 inline void pack(std::byte* to, const Block& block, std::size_t begin, std::size_t bytes,
                  reduce::Stores stores = reduce::Stores::plain) {
-  if (bytes > 0) reduce::copy(to, block.address + begin, bytes, stores);
+  if (bytes == 0) return;
+  if (block.layout != nullptr)
+    block.layout->pack(to, block.address, begin, bytes);
+  else
+    reduce::copy(to, block.address + begin, bytes, stores);
 }
 
 inline void unpack(const Block& block, std::size_t begin, const std::byte* from, std::size_t bytes,
                    reduce::Stores stores = reduce::Stores::plain) {
-  if (bytes > 0) reduce::copy(block.address + begin, from, bytes, stores);
-}
-
-// Within one member.
-inline void move(const Block& to, const Block& from, reduce::Stores stores) {
-  const std::size_t bytes = from.bytes < to.bytes ? from.bytes : to.bytes;
-  if (to.address != from.address) unpack(to, 0, from.address, bytes, stores);
+  if (bytes == 0) return;
+  if (block.layout != nullptr)
+    block.layout->unpack(block.address, from, begin, bytes);
+  else
+    reduce::copy(block.address + begin, from, bytes, stores);
 }
 
 }  // namespace tutti::coll

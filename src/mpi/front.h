@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "mpi/datatypes.h"
 #include "mpi/entries.h"
+#include "mpi/layouts.h"
 #include "mpi/ledger.h"
 #include "mpi/narrow.h"
 #include "mpi/native.h"
@@ -190,6 +191,7 @@ class Front {
   Library library_;
   HandleMap<DatatypeRow> types_;
   HandleMap<OpRow> ops_;
+  Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{};
   const void* in_place_ = nullptr;
 

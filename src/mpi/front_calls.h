@@ -44,7 +44,7 @@ int Front<H>::take_bcast(void* buffer, Count count, H type, int root, H comm) {
   if (team == nullptr || count <= 0 || root < 0 || root >= team->size()) return left;
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return left;  // all see that alike
-  Side<H> side(native_, comm, Direction::in);
+  Side<H> side(native_, comm, Direction::in, true);
   side.add(buffer, 0, count, element);
   side.settle(team->rank() == root);
   const coll::Block& block = side.blocks()[0];

@@ -19,6 +19,7 @@ const Entries& Front<H>::open(const Library& library) {
   Front& self = *self_;
   self.library_ = library;
   self.native_.load(library);
+  self.layouts_.open(library);
   const Symbols symbols{library.handle};
   const auto resolve = [&](const char* openmpi, std::uint32_t mpich, std::uint32_t standard) {
     struct {
@@ -79,6 +80,7 @@ int Front<H>::finalize() {
     // After this allgather nobody waits for anybody, so processes may end in any order.
     self.report();
     self.ended_ = true;
+    self.layouts_.close();
     self.native_.comm_delete_attr(self.world_, self.keyval_);
     self.native_.comm_free_keyval(&self.keyval_);
     self.home_.reset();

@@ -16,6 +16,12 @@ bool Front<H>::describe(H type, Described<H>& element) {
     element.extent = static_cast<Aint>(row->bytes);
     return true;
   }
+  if (const layout::Layout* layout = layouts_.find(type)) {
+    element.bytes = layout->bytes();
+    element.extent = layout->extent();
+    element.layout = layout;
+    return true;
+  }
   Count size = 0, lower_bound = 0, extent = 0;
   if (native_.type_size(type, &size) != 0 || size < 0) return false;
   if (native_.type_get_extent(type, &lower_bound, &extent) != 0) return false;

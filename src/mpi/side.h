@@ -40,7 +40,9 @@ struct Described {
   H type{};
   std::size_t bytes = 0;  // of the data of one element
   Aint extent = 0;        // from one element to the next
-  bool opaque = false;    // elements have gaps, and only the MPI can pack them
+  // Elements have gaps: they lie like this, or else only the MPI can pack them.
+  const layout::Layout* layout = nullptr;
+  bool opaque = false;
 };
 
 enum class Direction : std::uint8_t { out, in };
@@ -49,8 +51,9 @@ enum class Direction : std::uint8_t { out, in };
 template <class H>
 class Side {
  public:
-  Side(const Native<H>& native, H comm, Direction direction)
-      : native_(native), comm_(comm), blocks_(store(direction)) {
+  // `flat`: for a collective that knows nothing of layouts.
+  Side(const Native<H>& native, H comm, Direction direction, bool flat = false)
+      : native_(native), comm_(comm), flat_(flat), blocks_(store(direction)) {
     blocks_.clear();
   }
 
@@ -58,11 +61,17 @@ class Side {
   void add(const void* base, Aint offset, Count count, const Described<H>& type) {
     auto* address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(base) + offset);
     const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
-    if (type.opaque && bytes > 0) {
+    const layout::Layout* layout = type.layout;
+    if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
+      address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
+      layout = nullptr;
+    }
+    if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
       opaque_.push_back({blocks_.size(), address, count, type});
       opaque_bytes_ += bytes;
+      layout = nullptr;
     }
-    blocks_.push_back({address, bytes});
+    blocks_.push_back({address, bytes, layout});
   }
 
   // After the last add: gives opaque blocks a place, and fills it with what is to be sent.
@@ -74,7 +83,10 @@ class Side {
       coll::Block& block = blocks_[part.index];
       block.address = next;
       next += block.bytes;
-      if (fill)
+      if (!fill) continue;
+      if (part.type.layout != nullptr)
+        part.type.layout->pack(block.address, part.user, 0, block.bytes);
+      else
         for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
           piece.pack(raw, bytes, comm_);
         });
@@ -82,10 +94,15 @@ class Side {
   }
   // Afterwards, what was received.
   void unpack() {
-    for (const Opaque& part : opaque_)
-      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-        piece.unpack(raw, bytes, comm_);
-      });
+    for (const Opaque& part : opaque_) {
+      const coll::Block& block = blocks_[part.index];
+      if (part.type.layout != nullptr)
+        part.type.layout->unpack(part.user, block.address, 0, block.bytes);
+      else
+        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+          piece.unpack(raw, bytes, comm_);
+        });
+    }
   }
 
   [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_; }
@@ -123,6 +140,7 @@ class Side {
 
   const Native<H>& native_;
   H comm_;
+  bool flat_;
   std::vector<coll::Block>& blocks_;
   std::vector<Opaque> opaque_;
   std::size_t opaque_bytes_ = 0;

@@ -7,6 +7,12 @@
 
 namespace tutti::test {
 
+// Four bytes of every twelve.
+inline const layout::Layout& gapped() {
+  static const layout::Layout layout(layout::Typemap(4).resized(0, 12));
+  return layout;
+}
+
 // Members of a collective that only moves data, and what passes between two of them.
 class Blocks {
  public:
@@ -43,8 +49,9 @@ class Blocks {
   // Blocks of a rank's buffer: to all it sends to, or from all that send to it; offsets in
   // `offset`.
   struct Side {
-    std::vector<std::size_t> offsets, sizes;
+    std::vector<std::size_t> offsets, sizes;  // sizes are packed
     std::size_t bytes = 0;
+    const layout::Layout* layout = nullptr;
   };
   [[nodiscard]] Side out(int rank) const {
     if (gathers_to_all() || gathers())
@@ -72,6 +79,10 @@ class Blocks {
   template <class Size>
   [[nodiscard]] Side lay(int count, int salt, Size size) const {
     Side side;
+    // Every member chooses for itself how it describes its bytes.
+    const bool gaps = mix(op_.seed + number(salt) * 3) % 4 == 0;
+    if (gaps) side.layout = &gapped();
+    const auto room = [gaps](std::size_t bytes) { return gaps ? (bytes + 3) / 4 * 12 : bytes; };
     side.offsets.resize(static_cast<std::size_t>(count));
     side.sizes.resize(static_cast<std::size_t>(count));
     const std::uint64_t draw = mix(op_.seed ^ mix(number(salt)));
@@ -80,7 +91,7 @@ class Blocks {
       const auto index = static_cast<std::size_t>(reverse ? count - 1 - i : i);
       side.offsets[index] = side.bytes;
       side.sizes[index] = size(static_cast<int>(index));
-      side.bytes += side.sizes[index] + (varies() ? mix(draw + index) % 3 * 8 : 0);
+      side.bytes += room(side.sizes[index]) + (varies() ? mix(draw + index) % 3 * 8 : 0);
     }
     return side;
   }

@@ -127,7 +127,7 @@ class Scene {
     const Blocks blocks(op, script_.ranks);
     const auto copy = [](const Blocks::Side& side, std::vector<coll::Block>& to) {
       for (std::size_t i = 0; i < side.sizes.size(); ++i)
-        to.push_back({reinterpret_cast<std::byte*>(side.offsets[i]), side.sizes[i]});
+        to.push_back({reinterpret_cast<std::byte*>(side.offsets[i]), side.sizes[i], side.layout});
       return side.bytes;
     };
     role.send_bytes = copy(blocks.out(rank), role.out);
@@ -210,7 +210,9 @@ class Scene {
       fill_block(work.out[i], blocks.data_seed(rank, static_cast<int>(i)));
   }
   static void fill_block(const coll::Block& block, std::uint64_t seed) {
-    fill(kinds[0], seed, {block.address, block.bytes});
+    std::vector<std::byte> packed(block.bytes);
+    fill(kinds[0], seed, packed);
+    coll::unpack(block, 0, packed.data(), packed.size());
   }
 
   // What the receive buffer must hold, and where.
@@ -230,7 +232,8 @@ class Scene {
     for (std::size_t i = 0; i < work.in.size(); ++i) {
       const int from = blocks.scatters() ? op.root : static_cast<int>(i);
       const std::size_t at = static_cast<std::size_t>(work.in[i].address - recv.data());
-      fill_block({wanted.data() + at, work.in[i].bytes}, blocks.data_seed(from, rank));
+      fill_block({wanted.data() + at, work.in[i].bytes, work.in[i].layout},
+                 blocks.data_seed(from, rank));
     }
     return std::equal(recv.begin(), recv.end(), wanted.begin());
   }
@@ -245,7 +248,7 @@ class Scene {
       for (std::size_t i = 0; i < work.out.size(); ++i) {
         const auto at = work.out[i].address - send.data();
         if (at < 0 || at >= static_cast<std::ptrdiff_t>(send.size())) continue;  // in place
-        fill_block({sent.data() + at, work.out[i].bytes},
+        fill_block({sent.data() + at, work.out[i].bytes, work.out[i].layout},
                    blocks.data_seed(rank, static_cast<int>(i)));
       }
     } else if (work.send == send.data()) {

@@ -20,14 +20,15 @@ Task everybody(F& f, const Work& work) {
     co_await f.staging_room(step);
   else
     co_await f.room(step);
+  std::byte* const bounce = bounce_of(f, mine, work);
   mine.post(step);
   streams.add(mine);
   const int me = f.rank();
-  move(work.in[static_cast<std::size_t>(me)], mine.to(me), work.stores);
+  move(work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
     const Block& into = work.in[static_cast<std::size_t>(q)];
-    Incoming<F> theirs(f, q, step, co_await f.posted(q, step));
+    Incoming<F> theirs(f, q, step, co_await f.posted(q, step), bounce);
     if (k == 1) f.begin_work();
     theirs.take(me, into, work.stores);
     streams.add(q, theirs, me, into);

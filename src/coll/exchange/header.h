@@ -44,4 +44,28 @@ struct Entry {
 inline constexpr int most_listed = 1024;
 static_assert(most_listed * sizeof(Entry) <= segment::staging_bytes);
 
+// Where data with gaps passes through on its way to or from memory that only the kernel reaches.
+inline constexpr std::size_t bounce_bytes = std::size_t{256} << 10;
+
+// body(begin, bytes) for pieces of at most bounce_bytes, cut where the layout likes it.
+template <class Body>
+void for_pieces(const Block& block, std::size_t bytes, Body body) {
+  const std::size_t grain = block.layout->grain();
+  const std::size_t piece = grain < bounce_bytes ? bounce_bytes / grain * grain : bounce_bytes;
+  for (std::size_t begin = 0; begin < bytes; begin += piece)
+    body(begin, std::min(piece, bytes - begin));
+}
+
+// Within one member.
+inline void move(const Block& to, const Block& from, std::byte* bounce, Stores stores) {
+  const std::size_t bytes = std::min(from.bytes, to.bytes);
+  if (to.address == from.address && to.layout == from.layout) return;  // in place
+  if (from.layout == nullptr) return unpack(to, 0, from.address, bytes, stores);
+  if (to.layout == nullptr) return pack(to.address, from, 0, bytes, stores);
+  for_pieces(from, bytes, [&](std::size_t begin, std::size_t piece) {
+    pack(bounce, from, begin, piece);
+    unpack(to, begin, bounce, piece);
+  });
+}
+
 }  // namespace tutti::coll::exchange

@@ -9,9 +9,9 @@ namespace tutti::coll::exchange {
 template <Fabric F>
 class Incoming {
  public:
-  // `payload`: what posted(peer, step) yielded; good until finish(step).
-  Incoming(F& f, int peer, Step step, const std::byte* payload)
-      : f_(f), peer_(peer), step_(step), rest_(payload + sizeof header_) {
+  // `payload`: what posted(peer, step) yielded; good until finish(step). `bounce`: bounce_bytes.
+  Incoming(F& f, int peer, Step step, const std::byte* payload, std::byte* bounce)
+      : f_(f), peer_(peer), step_(step), rest_(payload + sizeof header_), bounce_(bounce) {
     std::memcpy(&header_, payload, sizeof header_);
   }
 
@@ -54,7 +54,11 @@ class Incoming {
       pack(to + offset, block, 0, bytes, stores);
     } else {
       f_.take(Route::copied);
-      f_.write(peer_, place.card, offset, block.address, bytes);
+      if (block.layout == nullptr) return f_.write(peer_, place.card, offset, block.address, bytes);
+      for_pieces(block, bytes, [&](std::size_t begin, std::size_t piece) {
+        pack(bounce_, block, begin, piece);
+        f_.write(peer_, place.card, offset + begin, bounce_, piece);
+      });
     }
   }
 
@@ -91,7 +95,11 @@ class Incoming {
       unpack(into, 0, from + offset, bytes, stores);
     } else {
       f_.take(Route::copied);
-      f_.read(peer_, place.card, offset, into.address, bytes);
+      if (into.layout == nullptr) return f_.read(peer_, place.card, offset, into.address, bytes);
+      for_pieces(into, bytes, [&](std::size_t begin, std::size_t piece) {
+        f_.read(peer_, place.card, offset + begin, bounce_, piece);
+        unpack(into, begin, bounce_, piece);
+      });
     }
   }
 
@@ -100,6 +108,7 @@ class Incoming {
   Step step_;
   Header header_;
   const std::byte* rest_;
+  std::byte* bounce_;
 };
 
 }  // namespace tutti::coll::exchange

@@ -6,14 +6,22 @@
 
 namespace tutti::coll::exchange {
 
+// What blocks that stay in their buffer are there for.
+enum class Use : std::uint8_t {
+  read,     // the receivers take them
+  pushed,   // the sender may be asked to put them where they go instead: they are never copied
+  written,  // they are not sent at all, but lent: direct says that they can be written to, streamed
+            // that they cannot
+};
+
 template <Fabric F>
 class Outgoing {
  public:
-  // `blocks`: one for each member, or one for all of them; at least one. With `lent` they are not
-  // sent but offered to be written to: direct says that they can be, streamed that they cannot.
-  Outgoing(F& f, std::span<const Block> blocks, bool lent = false)
-      : f_(f), blocks_(blocks), lent_(lent) {
+  // `blocks`: one for each member, or one for all of them; at least one.
+  Outgoing(F& f, std::span<const Block> blocks, Use use = Use::read)
+      : f_(f), blocks_(blocks), use_(use) {
     header_.shape = shape();
+    for (const Block& block : blocks_) gaps_ = gaps_ || block.layout != nullptr;
     if (header_.shape == Shape::single) blocks_ = blocks_.first(1);
     for (const Block& block : blocks_) {
       total_ += block.bytes;
@@ -33,11 +41,18 @@ class Outgoing {
     return header_.mode == Mode::packed || header_.shape == Shape::listed;
   }
 
+  // How much of the scratch is taken by a copy without gaps.
+  [[nodiscard]] std::size_t regular_bytes() const {
+    return gaps_ && use_ == Use::read ? total_ : 0;
+  }
+
   // After room(step), or staging_room(step) if needs_slot().
   void post(Step step) {
     std::byte* slot = f_.staging(f_.rank(), step);
     if (header_.shape == Shape::listed) list(slot);
     if (header_.mode == Mode::packed) gather(slot + table_bytes());
+    // Nobody else knows where the gaps are.
+    if (header_.mode == Mode::direct && gaps_) gather(copy());
     f_.take(route());
     std::byte payload[segment::payload_bytes];
     std::memcpy(payload, &header_, sizeof header_);
@@ -60,12 +75,19 @@ class Outgoing {
     for (std::size_t i = 1; i < blocks_.size(); ++i)
       if (blocks_[i].bytes != first.bytes || blocks_[i].address - blocks_[i - 1].address != stride)
         return Shape::listed;
+    for (const Block& block : blocks_)
+      if (block.layout != first.layout) return Shape::listed;
     place_.stride = static_cast<std::uint64_t>(stride);
     return stride == 0 || first.bytes == 0 ? Shape::single : Shape::strided;
   }
 
   [[nodiscard]] Way way_of_all() {
-    if (!lent_ && total_ <= most_inline) return Way::mapped;  // it will not matter
+    if (use_ != Use::written && total_ <= most_inline) return Way::mapped;  // it will not matter
+    if (gaps_) {
+      if (use_ != Use::read) return Way::staged;
+      place_ = {f_.offer(copy(), total_), header_.shape == Shape::strided ? longest() : 0};
+      return place_.card.way;
+    }
     const std::size_t before_last = (blocks_.size() - 1) * place_.stride;
     place_.card = f_.offer(blocks_[0].address, before_last + longest());
     return place_.card.way;
@@ -73,8 +95,9 @@ class Outgoing {
 
   [[nodiscard]] Mode mode_for(Way way) {
     way_ = way;
-    if (!lent_ && header_.shape != Shape::listed && total_ <= most_inline) return Mode::inlined;
-    const bool fits = !lent_ && table_bytes() + total_ <= segment::staging_bytes;
+    const bool sent = use_ != Use::written;
+    if (sent && header_.shape != Shape::listed && total_ <= most_inline) return Mode::inlined;
+    const bool fits = sent && table_bytes() + total_ <= segment::staging_bytes;
     const std::size_t least = way == Way::mapped ? direct_bytes : copied_bytes;
     if (fits && (longest() < least || way == Way::staged)) return Mode::packed;
     return way == Way::staged ? Mode::streamed : Mode::direct;
@@ -83,6 +106,9 @@ class Outgoing {
   [[nodiscard]] std::size_t table_bytes() const {
     return header_.shape == Shape::listed ? blocks_.size() * sizeof(Entry) : 0;
   }
+
+  // The same memory whenever it is asked for, with a bounce buffer behind it.
+  [[nodiscard]] std::byte* copy() { return f_.scratch(total_ + bounce_bytes); }
 
   // One block after another. What goes to myself leaves a hole.
   std::size_t gather(std::byte* to) {
@@ -95,13 +121,15 @@ class Outgoing {
 
   // The table, once with cards; if the blocks are packed then, with their places instead.
   void list(std::byte* slot) {
-    Way worst = Way::mapped;
+    Way worst = gaps_ && use_ != Use::read ? Way::staged : Way::mapped;
+    const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Entry entry{{}, blocks_[i].bytes};
       if (entry.bytes > 0) {
-        entry.card = f_.offer(blocks_[i].address, entry.bytes);
+        entry.card = f_.offer(next_copy != nullptr ? next_copy : blocks_[i].address, entry.bytes);
         worst = std::max(worst, entry.card.way);
       }
+      if (next_copy != nullptr) next_copy += entry.bytes;
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
     }
     header_.mode = mode_for(worst);
@@ -121,11 +149,21 @@ class Outgoing {
 
   F& f_;
   std::span<const Block> blocks_;
-  bool lent_;
+  Use use_;
+  bool gaps_ = false;
   std::size_t total_ = 0;
   Way way_ = Way::mapped;
   Header header_;
   Place place_;
 };
+
+// Memory for a receiver that also sends; the sender's own comes before it.
+template <Fabric F>
+std::byte* bounce_of(F& f, const Outgoing<F>& mine, const Work& work) {
+  bool gaps = mine.regular_bytes() > 0;
+  for (const Block& block : work.in) gaps = gaps || block.layout != nullptr;
+  if (!gaps) return nullptr;
+  return f.scratch(mine.regular_bytes() + bounce_bytes) + mine.regular_bytes();
+}
 
 }  // namespace tutti::coll::exchange

@@ -28,7 +28,7 @@ class Streams {
   }
   void add(int peer, Incoming<F>& theirs, int index, const Block& into) {
     if (theirs.mode() != Mode::streamed) return;
-    sources_.push_back({peer, {into.address, theirs.admitted(index, into)}});
+    sources_.push_back({peer, {into.address, theirs.admitted(index, into), into.layout}});
     lengthen(theirs.longest());
   }
 

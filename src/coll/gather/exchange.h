@@ -19,6 +19,7 @@ constexpr std::uint32_t pieces_of(std::size_t bytes) {
 template <Fabric F>
 Task feed(F& f, const Block& block, Step step) {
   const std::uint32_t pieces = pieces_of(block.bytes);
+  co_await f.drained(step - 1);  // all my slots are free
   for (std::uint32_t i = 0; i < pieces; ++i) {
     if (i >= segment::slots)
       co_await f.landed(f.rank(), step, i + 1 - static_cast<std::uint32_t>(segment::slots));
@@ -44,22 +45,20 @@ Task drink(F& f, int peer, const Block& into, std::size_t bytes, Step step) {
 template <Fabric F>
 Task send(F& f, const Work& work, Step step) {
   using namespace exchange;
-  Outgoing<F> mine(f, work.out);
+  Outgoing<F> mine(f, work.out, Use::pushed);
   const bool streamed = mine.mode() == Mode::streamed;
-  if (streamed) {
-    co_await f.drained(step - 1);  // all my slots are free
-    f.open_share(step);
-  } else if (mine.needs_slot()) {
+  if (mine.needs_slot())
     co_await f.staging_room(step);
-  } else {
+  else
     co_await f.room(step);
-  }
+  if (streamed) f.open_share(step);
   mine.post(step);
   if (!streamed && mine.mode() != Mode::direct) {
     f.finish(step);
     co_return;
   }
-  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step));
+  std::byte* const bounce = work.out[0].layout != nullptr ? f.scratch(bounce_bytes) : nullptr;
+  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce);
   f.begin_work();
   const bool writable = root.mode() == Mode::direct;
   if (writable)
@@ -76,7 +75,10 @@ Task receive(F& f, const Work& work, Step step) {
   using namespace exchange;
   const int me = f.rank();
   const auto in = [&](int q) -> const Block& { return work.in[static_cast<std::size_t>(q)]; };
-  Outgoing<F> lent(f, work.in, true);
+  Outgoing<F> lent(f, work.in, Use::written);
+  bool gaps = !work.out.empty() && work.out[0].layout != nullptr;
+  for (const Block& block : work.in) gaps = gaps || block.layout != nullptr;
+  std::byte* const bounce = gaps ? f.scratch(bounce_bytes) : nullptr;
   bool asked = false;
   for (int q = 0; q < f.size(); ++q) asked = asked || (q != me && in(q).bytes >= direct_bytes);
   if (asked) {
@@ -86,12 +88,12 @@ Task receive(F& f, const Work& work, Step step) {
       co_await f.room(step);
     lent.post(step);
   }
-  if (!work.out.empty()) move(in(me), work.out[0], work.stores);
+  if (!work.out.empty()) move(in(me), work.out[0], bounce, work.stores);
   const bool writable = asked && lent.mode() == Mode::direct;
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
-    Incoming<F> theirs(f, q, step, co_await f.posted(q, step));
+    Incoming<F> theirs(f, q, step, co_await f.posted(q, step), bounce);
     const std::size_t bytes = theirs.admitted(me, in(q));
     const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
     written = written || (large && writable);

@@ -20,13 +20,15 @@ Task scatter(F& f, const Work& work) {
       co_await f.staging_room(step);
     else
       co_await f.room(step);
+    std::byte* const bounce = bounce_of(f, mine, work);
     mine.post(step);
     streams.add(mine);
-    if (!work.in.empty()) move(work.in[0], mine.to(me), work.stores);
+    if (!work.in.empty()) move(work.in[0], mine.to(me), bounce, work.stores);
     co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
   } else {
-    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step));
+    std::byte* const bounce = work.in[0].layout != nullptr ? f.scratch(bounce_bytes) : nullptr;
+    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce);
     f.begin_work();
     root.take(me, work.in[0], work.stores);
     streams.add(work.root, root, me, work.in[0]);

@@ -132,6 +132,21 @@ const coll::Stores* wanted_stores() {
   return std::strcmp(options().stores, "streaming") == 0 ? &streaming : nullptr;
 }
 
+// What this rank sends or receives.
+std::size_t moved_bytes(const coll::Work& work) {
+  std::size_t in = 0, out = 0;
+  for (const coll::Block& block : work.in) in += block.bytes;
+  for (const coll::Block& block : work.out) out += block.bytes;
+  return std::max({in, out, work.bytes()});
+}
+
+// Of what this rank writes, the buffer that it knows best stands for all.
+const void* written_by(const coll::Work& work) {
+  if (!work.in.empty()) return work.in[0].address;
+  if (!work.out.empty()) return work.out[0].address;
+  return work.recv != nullptr ? work.recv : work.send;
+}
+
 constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
 
 }  // namespace
@@ -172,11 +187,10 @@ Trouble Team::run(coll::Collective collective, coll::Work work) {
   static const bool strict = std::strcmp(options().check, "strict") == 0;
   bool done = !strict || all_agree();
   static const coll::Stores* const wanted = wanted_stores();
-  // Of what this rank writes, the buffer that it knows best stands for all.
-  const void* written = work.recv != nullptr ? work.recv : work.send;
-  const bool learns = facts.bytes >= coll::direct_bytes && wanted == nullptr;
+  const std::size_t moved = moved_bytes(work);
+  const bool learns = moved >= coll::direct_bytes && wanted == nullptr;
   StoresChooser::Choice choice{};
-  if (learns) choice = stores_chooser().choose(collective, written, facts.bytes);
+  if (learns) choice = stores_chooser().choose(collective, written_by(work), moved);
   work.stores = wanted != nullptr ? *wanted : choice.stores;
 
   for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
@@ -193,11 +207,11 @@ Trouble Team::run(coll::Collective collective, coll::Work work) {
   }
 
   if (const std::uint64_t ticks = host_.work_ticks(); learns && ticks != 0)
-    stores_chooser().learn(choice, ticks, facts.bytes);
+    stores_chooser().learn(choice, ticks, moved);
   const auto route = static_cast<std::size_t>(host_.route());
   ++account_.calls[static_cast<std::size_t>(collective)];
-  account_.bytes[static_cast<std::size_t>(collective)] += facts.bytes;
-  account_.route_bytes[route] += facts.bytes;
+  account_.bytes[static_cast<std::size_t>(collective)] += moved;
+  account_.route_bytes[route] += moved;
   t_last_way = route_names[route];
   return Trouble::none;
 }

@@ -68,8 +68,9 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.everyone_arrived() } -> std::same_as<void>;
                    // Which way this collective takes; the last call counts.
                    { f.take(Route::line) } -> std::same_as<void>;
-                   // Around the part of a collective from when its members have come until all of
-                   // its data is in place: it is timed, and takes all of them alike.
+                   // Around the parts of a collective that move data, and from when its members
+                   // have come until all of it is in place: they are timed together, and should
+                   // take all members alike.
                    { f.begin_work() } -> std::same_as<void>;
                    { f.end_work() } -> std::same_as<void>;
                    { f.pause() } -> Awaitable;  // a point where a simulated rank may be overtaken

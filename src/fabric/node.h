@@ -79,7 +79,7 @@ class NodeHost {
   void begin_call() { work_ticks_ = 0; }
   void take(Route route) { route_ = route; }
   void begin_work() { work_began_ = os::ticks(); }
-  void end_work() { work_ticks_ = os::ticks() - work_began_; }
+  void end_work() { work_ticks_ += os::ticks() - work_began_; }
   [[nodiscard]] Route route() const { return route_; }
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 

@@ -24,7 +24,9 @@ Task everybody(F& f, const Work& work) {
   mine.post(step);
   streams.add(mine);
   const int me = f.rank();
+  f.begin_work();
   move(work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
+  f.end_work();
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
     const Block& into = work.in[static_cast<std::size_t>(q)];

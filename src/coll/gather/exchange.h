@@ -88,7 +88,9 @@ Task receive(F& f, const Work& work, Step step) {
       co_await f.room(step);
     lent.post(step);
   }
+  f.begin_work();
   if (!work.out.empty()) move(in(me), work.out[0], bounce, work.stores);
+  f.end_work();
   const bool writable = asked && lent.mode() == Mode::direct;
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
@@ -97,6 +99,7 @@ Task receive(F& f, const Work& work, Step step) {
     const std::size_t bytes = theirs.admitted(me, in(q));
     const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
     written = written || (large && writable);
+    if (k == 1) f.begin_work();
     if (large && writable) continue;
     if (theirs.mode() == Mode::streamed)
       co_await drink(f, q, in(q), bytes, step);
@@ -106,6 +109,7 @@ Task receive(F& f, const Work& work, Step step) {
   f.everyone_arrived();
   f.finish(step);
   if (written) co_await f.drained(step);
+  f.end_work();
 }
 
 }  // namespace detail

@@ -23,7 +23,9 @@ Task scatter(F& f, const Work& work) {
     std::byte* const bounce = bounce_of(f, mine, work);
     mine.post(step);
     streams.add(mine);
+    f.begin_work();
     if (!work.in.empty()) move(work.in[0], mine.to(me), bounce, work.stores);
+    f.end_work();
     co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
   } else {

@@ -96,6 +96,7 @@ Task receive(F& f, const Work& work, Step step) {
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
     Incoming<F> theirs(f, q, step, co_await f.posted(q, step), bounce);
+    f.expect(q, step + 2);  // in a row of gathers the others are ahead
     const std::size_t bytes = theirs.admitted(me, in(q));
     const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
     written = written || (large && writable);

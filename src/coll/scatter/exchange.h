@@ -31,6 +31,7 @@ Task scatter(F& f, const Work& work) {
   } else {
     std::byte* const bounce = work.in[0].layout != nullptr ? f.scratch(bounce_bytes) : nullptr;
     Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce);
+    f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
     f.begin_work();
     root.take(me, work.in[0], work.stores);
     streams.add(work.root, root, me, work.in[0]);

@@ -17,12 +17,17 @@ struct Block {
   const layout::Layout* layout = nullptr;  // nullptr: without gaps, at `address`
 };
 
+// From here on the way that stores take matters.
+inline constexpr std::size_t large_bytes = std::size_t{16} << 10;
+
 // Bytes [begin, begin + bytes) of `block`, packed.
 inline void pack(std::byte* to, const Block& block, std::size_t begin, std::size_t bytes,
                  reduce::Stores stores = reduce::Stores::plain) {
   if (bytes == 0) return;
   if (block.layout != nullptr)
     block.layout->pack(to, block.address, begin, bytes);
+  else if (bytes < large_bytes)
+    std::memcpy(to, block.address + begin, bytes);
   else
     reduce::copy(to, block.address + begin, bytes, stores);
 }
@@ -32,6 +37,8 @@ inline void unpack(const Block& block, std::size_t begin, const std::byte* from,
   if (bytes == 0) return;
   if (block.layout != nullptr)
     block.layout->unpack(block.address, from, begin, bytes);
+  else if (bytes < large_bytes)
+    std::memcpy(block.address + begin, from, bytes);
   else
     reduce::copy(block.address + begin, from, bytes, stores);
 }

@@ -96,6 +96,10 @@ struct Row {
   Task (*run)(F&, const Work&);
 };
 
+// Whether blocks of together so many bytes, which all members know, ride in a line; 0: they do not
+// know.
+constexpr bool fits_line(std::size_t bytes) { return bytes > 0 && bytes <= segment::payload_bytes; }
+
 // Larger messages move between the users' own buffers, smaller ones through the segment.
 inline constexpr std::size_t direct_bytes = std::size_t{16} << 10;
 // One kernel copy costs a call and the pinning of pages: below this, staging is faster.

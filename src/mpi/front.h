@@ -164,6 +164,8 @@ class Front {
   [[nodiscard]] bool describe(H type, Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
+  template <class Small, class... Narrowed>
+  int call_narrow(Small Forms<H, int, int>::*small, H comm, const Narrowed&... arguments) const;
   // The MPI's function in the caller's form, or in its small form where there is no other.
   template <class N, class D, class Function, class Small, class... Arguments>
   int call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small, H comm,

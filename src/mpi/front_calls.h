@@ -44,7 +44,7 @@ int Front<H>::take_bcast(void* buffer, Count count, H type, int root, H comm) {
   if (team == nullptr || count <= 0 || root < 0 || root >= team->size()) return left;
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return left;  // all see that alike
-  Side<H> side(native_, comm, Direction::in, true);
+  Side<H> side(native_, comm, true);
   side.add(buffer, 0, count, element);
   side.settle(team->rank() == root);
   const coll::Block& block = side.blocks()[0];
@@ -98,7 +98,7 @@ int Front<H>::take_reduce_scatter(const void* send, void* recv, const N* counts,
                                   H op, H comm) {
   const Collective collective =
       counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block;
-  engine::Team* team = team_for(collective, comm);
+  engine::Team* team = listing_team_for(collective, comm);
   if (team == nullptr) return left;
   thread_local std::vector<coll::Slice> parts;
   parts.clear();

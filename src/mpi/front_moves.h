@@ -69,7 +69,7 @@ int Front<H>::take_gather(Collective collective, const void* send, Count send_co
                                                         : listing_team_for(collective, comm);
   if (team == nullptr || root < 0 || root >= team->size()) return left;
   const bool at_root = team->rank() == root;
-  Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
+  Side<H> out(native_, comm), in(native_, comm);
   if (at_root && (recv == in_place() || !add_in(in, team->size()))) return left;
   if (!(at_root && send == in_place()) &&
       (send == in_place() || !add_evenly(out, send, send_count, send_type, 1)))
@@ -90,7 +90,7 @@ int Front<H>::take_scatter(Collective collective, Add add_out, const void* send,
                                                          : listing_team_for(collective, comm);
   if (team == nullptr || root < 0 || root >= team->size()) return left;
   const bool at_root = team->rank() == root;
-  Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
+  Side<H> out(native_, comm), in(native_, comm);
   if (at_root && (send == in_place() || !add_out(out, team->size()))) return left;
   if (!(at_root && recv == in_place()) &&
       (recv == in_place() || !add_evenly(in, recv, recv_count, recv_type, 1)))
@@ -109,7 +109,7 @@ int Front<H>::take_allgather(Collective collective, const void* send, Count send
                              const void* recv, H comm, Add add_in) {
   engine::Team* team = team_for(collective, comm);
   if (team == nullptr || recv == in_place()) return left;
-  Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
+  Side<H> out(native_, comm), in(native_, comm);
   if (!add_in(in, team->size())) return left;
   const std::size_t bytes = collective == Collective::allgather ? in.blocks()[0].bytes : in.bytes();
   if (bytes == 0) return left;
@@ -132,7 +132,7 @@ int Front<H>::take_alltoall(Collective collective, AddOut add_out, AddIn add_in,
   engine::Team* team = collective == Collective::alltoall ? team_for(collective, comm)
                                                           : listing_team_for(collective, comm);
   if (team == nullptr || recv == in_place()) return left;
-  Side<H> out(native_, comm, Direction::out), in(native_, comm, Direction::in);
+  Side<H> out(native_, comm), in(native_, comm);
   if (!add_in(in, team->size())) return left;
   std::size_t bytes = 0;
   if (collective == Collective::alltoall) {

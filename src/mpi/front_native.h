@@ -40,6 +40,16 @@ bool Front<H>::has_root_arguments(int root, H comm) const {
 }
 
 template <class H>
+template <class Small, class... Narrowed>
+int Front<H>::call_narrow(Small Forms<H, int, int>::*small, H comm,
+                          const Narrowed&... arguments) const {
+  if ((arguments.fits && ...)) return (native_.small.*small)(arguments.value...);
+  const int code = error_classes(library_.family).count;
+  native_.comm_call_errhandler(comm, code);
+  return code;
+}
+
+template <class H>
 template <class N, class D, class Function, class Small, class... Arguments>
 int Front<H>::call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small,
                           H comm, Arguments... arguments) const {
@@ -50,7 +60,7 @@ int Front<H>::call_native(Function Forms<H, N, D>::*function, Small Forms<H, int
     int members = 0, inter = 0;
     native_.comm_test_inter(comm, &inter);
     (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
-    return (native_.small.*small)(Narrow<Arguments>(arguments, members).value...);
+    return call_narrow(small, comm, Narrow<Arguments>(arguments, members)...);
   }
 }
 

@@ -44,11 +44,12 @@ struct OpRow {
 
 // The error classes that Tutti has a use for.
 struct ErrorClasses {
+  int count;
   int truncate;
   int other;
 };
 [[nodiscard]] constexpr ErrorClasses error_classes(Family family) {
-  return family == Family::mpich ? ErrorClasses{14, 15} : ErrorClasses{15, 16};
+  return family == Family::mpich ? ErrorClasses{2, 14, 15} : ErrorClasses{2, 15, 16};
 }
 
 // A row's handle in a family, widened to 64 bits; 0 where the family has none. `symbol` finds an

@@ -18,7 +18,9 @@ class Temporary {
   explicit Temporary(std::size_t bytes = 0) {
     if (bytes > 0) reset(bytes);
   }
-  ~Temporary() { std::free(memory_); }
+  ~Temporary() {
+    if (memory_ != nullptr) std::free(memory_);
+  }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   void reset(std::size_t bytes) {
@@ -34,6 +36,36 @@ class Temporary {
   std::byte* memory_ = nullptr;
 };
 
+// Blocks, for which few members need no heap.
+class Blocks {
+ public:
+  void push_back(const coll::Block& block) {
+    if (count_ == few && many_.empty()) many_.assign(few_, few_ + few);
+    if (count_ < few)
+      few_[count_] = block;
+    else
+      many_.push_back(block);
+    ++count_;
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] coll::Block* data() { return count_ <= few ? few_ : many_.data(); }
+  [[nodiscard]] const coll::Block* data() const { return count_ <= few ? few_ : many_.data(); }
+
+ private:
+  static constexpr std::size_t few = 8;
+  std::size_t count_ = 0;
+  union {  // not written before it is used
+    coll::Block few_[few];
+  };
+  std::vector<coll::Block> many_;
+
+ public:
+  Blocks() {}
+  ~Blocks() {}
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+};
+
 // What is to be known of a datatype.
 template <class H>
 struct Described {
@@ -45,17 +77,12 @@ struct Described {
   bool opaque = false;
 };
 
-enum class Direction : std::uint8_t { out, in };
-
-// One of each direction a thread at a time.
 template <class H>
 class Side {
  public:
   // `flat`: for a collective that knows nothing of layouts.
-  Side(const Native<H>& native, H comm, Direction direction, bool flat = false)
-      : native_(native), comm_(comm), flat_(flat), blocks_(store(direction)) {
-    blocks_.clear();
-  }
+  Side(const Native<H>& native, H comm, bool flat = false)
+      : native_(native), comm_(comm), flat_(flat) {}
 
   // The next block: `count` elements, `offset` bytes behind `base` (which may be MPI_BOTTOM).
   void add(const void* base, Aint offset, Count count, const Described<H>& type) {
@@ -80,7 +107,7 @@ class Side {
     packed_.reset(opaque_bytes_);
     std::byte* next = packed_.get();
     for (const Opaque& part : opaque_) {
-      coll::Block& block = blocks_[part.index];
+      coll::Block& block = blocks_.data()[part.index];
       block.address = next;
       next += block.bytes;
       if (!fill) continue;
@@ -95,7 +122,7 @@ class Side {
   // Afterwards, what was received.
   void unpack() {
     for (const Opaque& part : opaque_) {
-      const coll::Block& block = blocks_[part.index];
+      const coll::Block& block = blocks_.data()[part.index];
       if (part.type.layout != nullptr)
         part.type.layout->unpack(part.user, block.address, 0, block.bytes);
       else
@@ -105,10 +132,12 @@ class Side {
     }
   }
 
-  [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_; }
+  [[nodiscard]] std::span<const coll::Block> blocks() const {
+    return {blocks_.data(), blocks_.size()};
+  }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
-    for (const coll::Block& block : blocks_) sum += block.bytes;
+    for (const coll::Block& block : blocks()) sum += block.bytes;
     return sum;
   }
 
@@ -120,17 +149,12 @@ class Side {
     Described<H> type;
   };
 
-  static std::vector<coll::Block>& store(Direction direction) {
-    thread_local std::vector<coll::Block> stores[2];
-    return stores[static_cast<std::size_t>(direction)];
-  }
-
   // In pieces whose sizes fit the MPI's int.
   template <class Body>
   void for_pieces(const Opaque& part, Body body) {
     const auto size = static_cast<Count>(part.type.bytes);
     const Count each = std::max<Count>(1, (1 << 30) / size);
-    std::byte* raw = blocks_[part.index].address;
+    std::byte* raw = blocks_.data()[part.index].address;
     for (Count done = 0; done < part.count; done += each) {
       const int piece = static_cast<int>(std::min(each, part.count - done));
       body(Packable<H>(native_, part.user + done * part.type.extent, piece, part.type.type, raw),
@@ -141,7 +165,7 @@ class Side {
   const Native<H>& native_;
   H comm_;
   bool flat_;
-  std::vector<coll::Block>& blocks_;
+  Blocks blocks_;
   std::vector<Opaque> opaque_;
   std::size_t opaque_bytes_ = 0;
   Temporary packed_;

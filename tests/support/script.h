@@ -21,12 +21,23 @@ struct Algorithm {
   std::size_t row;
 };
 
+// Whether all ranks know how much is moved.
+inline bool knows_sizes(Collective collective) {
+  return collective != Collective::gatherv && collective != Collective::scatterv &&
+         collective != Collective::alltoallv && collective != Collective::alltoallw;
+}
+
 template <fabric::Fabric F>
 std::vector<Algorithm> all_algorithms() {
   std::vector<Algorithm> all;
   for (int c = 0; c < coll::collective_count; ++c)
-    for (std::size_t row = 0; row < rows_of<F>(static_cast<Collective>(c)).size(); ++row)
-      all.push_back({static_cast<Collective>(c), row});
+    for (std::size_t row = 0; row < rows_of<F>(static_cast<Collective>(c)).size(); ++row) {
+      const Algorithm algorithm{static_cast<Collective>(c), row};
+      // Small blocks ride in a line only where all know that they are small.
+      if (!knows_sizes(algorithm.collective) && !rows_of<F>(algorithm.collective)[row].fits({2, 0}))
+        continue;
+      all.push_back(algorithm);
+    }
   return all;
 }
 
@@ -47,6 +58,14 @@ struct Op {
 
   [[nodiscard]] std::size_t bytes() const { return count * kinds[kind].bytes; }
 };
+
+// What all ranks know of it.
+inline coll::Facts facts_of(const Op& op, int ranks) {
+  if (!knows_sizes(op.algorithm.collective)) return {ranks, 0};
+  if (op.algorithm.collective == Collective::allgatherv)  // of all blocks together, at most
+    return {ranks, op.bytes() * static_cast<std::size_t>(ranks)};
+  return {ranks, op.bytes()};
+}
 
 struct Script {
   int ranks = 0;
@@ -101,7 +120,7 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
         .seed = random()};
   if (algorithm.collective == Collective::barrier) return op;
   const auto& row = rows_of<F>(algorithm.collective)[algorithm.row];
-  for (;;) {
+  for (;; op.kind = random() % std::size(kinds)) {
     const std::size_t element = kinds[op.kind].bytes;
     op.count = std::max<std::size_t>(1, detail::draw_bytes(random, element) / element);
     std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);
@@ -110,7 +129,7 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
       all_bytes *= static_cast<std::size_t>(ranks);
     if (all_bytes > limits.most_bytes) continue;
     if (all_bytes > limits.usual_bytes && random() % 32 != 0) continue;
-    if (row.fits({ranks, op.bytes()})) return op;
+    if (row.fits(facts_of(op, ranks))) return op;
   }
 }
 

@@ -30,8 +30,8 @@ TEST(ManyRanks, EveryAlgorithmEnds) {
   for (const int ranks : {257, 513})
     for (const Algorithm& algorithm : all_algorithms<SimFabric>())
       for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
-        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits(
-                {ranks, static_cast<std::size_t>(count)}))
+        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits(facts_of(
+                {.algorithm = algorithm, .count = static_cast<std::size_t>(count)}, ranks)))
           play(ranks, algorithm, static_cast<std::size_t>(count));
 }
 

@@ -130,17 +130,22 @@ Task direct_to(F& f, const Work& work, int root) {
   f.open_share(step);
   co_await f.room(step);
   f.post(step, bytes_of(mine));
-  bool mapped = true, reachable = true;
+  Way sends = Way::mapped, recvs = Way::mapped;  // the worst of all
   for (int q = 0; q < ranks; ++q) {
     detail::Cards& theirs = cards[q];
     if (q != f.rank()) {
       const std::byte* payload = co_await f.posted(q, step);
       std::memcpy(&theirs, payload, sizeof theirs);
     }
-    mapped = mapped && theirs.send.way == Way::mapped && theirs.recv.way == Way::mapped;
-    reachable = reachable && theirs.send.way != Way::staged && theirs.recv.way != Way::staged;
+    sends = std::max(sends, theirs.send.way);
+    recvs = std::max(recvs, theirs.recv.way);
   }
   f.everyone_arrived();
+  // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
+  // not in the commons.
+  const bool alone = root == each_owner && recvs > sends;
+  const bool mapped = sends == Way::mapped && (alone || recvs == Way::mapped);
+  const bool reachable = sends != Way::staged && (alone || recvs != Way::staged);
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
     f.finish(step);
@@ -161,7 +166,7 @@ Task direct_to(F& f, const Work& work, int root) {
   };
   detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
   f.begin_work();
-  for (int k = 0; k < ranks; ++k) {
+  for (int k = 0; k < (alone ? 1 : ranks); ++k) {
     const int owner = (f.rank() + k) % ranks;
     const Slice slice = part_of(owner);
     const std::uint32_t chunks = chunks_of(owner);

@@ -125,28 +125,51 @@ Task staged_to(F& f, const Work& work, int root) {
     co_await detail::sliced_piece(f, work, root, done, std::min(piece, work.count - done));
 }
 
-// Reduce_scatter: everyone folds its part, out of the slots. One copy and one step a piece.
+// Reduce_scatter: a step carries a piece of every part, and everyone folds those of its own out of
+// the others' slots. Posted some ahead, as in staged_whole. Room for an element of every part in a
+// slot is a precondition.
 template <Fabric F>
 Task staged_parts(F& f, const Work& work) {
-  f.take(Route::staged);
+  constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
-  const std::size_t piece = segment::staging_bytes / element;
-  const Slice mine = work.parts[static_cast<std::size_t>(f.rank())];
-  for (std::size_t done = 0; done < work.count; done += piece) {
-    const std::size_t end = std::min(work.count, done + piece);
-    const Step step = f.next_step();
-    co_await f.staging_room(step);
-    std::memcpy(f.staging(f.rank(), step),
-                static_cast<const std::byte*>(work.send) + done * element, (end - done) * element);
-    f.post(step, {});
-    const std::size_t from = std::max(done, mine.begin);
-    const std::size_t to = std::min(end, mine.begin + mine.count);
-    if (from < to) {
-      for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
+  const auto ranks = static_cast<std::size_t>(f.size()), me = static_cast<std::size_t>(f.rank());
+  f.take(Route::staged);
+  std::size_t longest = 0;
+  for (const Slice& part : work.parts) longest = std::max(longest, part.count);
+  const std::size_t most = segment::staging_bytes / ranks;
+  const std::size_t piece_bytes = std::min(
+      most, std::max(detail::least_piece_bytes, round_up(longest * element / 4, std::size_t{512})));
+  const std::size_t piece = piece_bytes / element;
+  const std::size_t pieces = divide_up(longest, piece);
+  const auto size_of = [&](std::size_t q, std::size_t k) {
+    return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
+  };
+  const auto* send = static_cast<const std::byte*>(work.send);
+  const auto sent_at = [&](std::size_t q, std::size_t k) {
+    return send + (work.parts[q].begin + k * piece) * element;
+  };
+
+  const Step first = f.next_step();
+  for (std::size_t k = 1; k < pieces; ++k) (void)f.next_step();
+  std::size_t given = 0;
+  for (std::size_t k = 0; k < pieces; ++k) {
+    for (; given < std::min(pieces, k + ahead); ++given) {
+      co_await f.staging_room(first + given);
+      std::byte* slot = f.staging(f.rank(), first + given);
+      for (std::size_t q = 0; q < ranks; ++q)
+        if (q != me && size_of(q, given) > 0)
+          std::memcpy(slot + q * piece * element, sent_at(q, given), size_of(q, given) * element);
+      f.post(first + given, {});
+    }
+    const Step step = first + k;
+    if (size_of(me, k) > 0) {
+      for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
       f.everyone_arrived();
-      const auto operand = [&](int q) { return f.staging(q, step) + (from - done) * element; };
+      const auto operand = [&](int q) -> const std::byte* {
+        return q == f.rank() ? sent_at(me, k) : f.staging(q, step) + me * piece * element;
+      };
       fold(*work.kernel, f.size(), operand,
-           static_cast<std::byte*>(work.recv) + (from - mine.begin) * element, to - from, element);
+           static_cast<std::byte*>(work.recv) + k * piece * element, size_of(me, k), element);
     }
     f.finish(step);
   }

@@ -30,7 +30,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
   }
   for (int q = 0; q < f.rank(); ++q) {
     const std::byte* theirs = co_await f.posted(q, step);
-    f.expect(q, step + 2);  // in a row of scans those before are ahead
+    f.expect(q, step + 1);  // in a row of scans those before are ahead
     if (slot) theirs = f.staging(q, step);
     if (q == 0)
       std::memcpy(sum, theirs, bytes);

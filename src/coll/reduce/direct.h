@@ -3,23 +3,17 @@
 // zero-copy reductions: operands are read in place, each member folds a slice of the vector and
 // writes it straight into the result buffers of all who want it. Nothing is staged where memory is
 // mapped.
-//
-// Any member can fold any chunk, so one that is done with its slice takes chunks of the others':
-// a rank that has arrived but lost its core holds up nobody.
 #pragma once
 
 #include <cstring>
 
 #include "coll/reduce/staged.h"
+#include "coll/sliced.h"
 
 namespace tutti::coll::reduction {
 namespace detail {
 
-// What a member posts: where its operand is and where its result goes.
-struct Cards {
-  Card send;
-  Card recv;
-};
+using sliced::Cards;
 
 inline constexpr std::size_t block_bytes = std::size_t{8} << 10;  // stays in the first cache
 inline constexpr std::size_t mapped_chunk_bytes = std::size_t{64} << 10;
@@ -127,25 +121,13 @@ Task direct_to(F& f, const Work& work, int root) {
   mine.recv = detail::wants_result(f, root) && result > 0
                   ? f.offer(work.recv, result * work.element_bytes)
                   : mine.send;
-  f.open_share(step);
-  co_await f.room(step);
-  f.post(step, bytes_of(mine));
-  Way sends = Way::mapped, recvs = Way::mapped;  // the worst of all
-  for (int q = 0; q < ranks; ++q) {
-    detail::Cards& theirs = cards[q];
-    if (q != f.rank()) {
-      const std::byte* payload = co_await f.posted(q, step);
-      std::memcpy(&theirs, payload, sizeof theirs);
-    }
-    sends = std::max(sends, theirs.send.way);
-    recvs = std::max(recvs, theirs.recv.way);
-  }
-  f.everyone_arrived();
+  sliced::Reach reach;
+  co_await sliced::exchange(f, step, cards, reach);
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
   // not in the commons.
-  const bool alone = root == each_owner && recvs > sends;
-  const bool mapped = sends == Way::mapped && (alone || recvs == Way::mapped);
-  const bool reachable = sends != Way::staged && (alone || recvs != Way::staged);
+  const bool alone = root == each_owner && reach.recvs > reach.sends;
+  const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
+  const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
     f.finish(step);
@@ -161,29 +143,11 @@ Task direct_to(F& f, const Work& work, int root) {
   std::size_t longest = 0;
   for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
   const std::size_t chunk = chunk_of(longest + 64, most / work.element_bytes);
-  const auto chunks_of = [&](int q) {
-    return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
-  };
   detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
-  f.begin_work();
-  for (int k = 0; k < (alone ? 1 : ranks); ++k) {
-    const int owner = (f.rank() + k) % ranks;
-    const Slice slice = part_of(owner);
-    const std::uint32_t chunks = chunks_of(owner);
-    std::int64_t index;
-    while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {
-      const std::size_t first = static_cast<std::size_t>(index) * chunk;
-      folder.fold(owner, slice, slice.begin + first, std::min(chunk, slice.count - first));
-      f.land(owner, step);
-      co_await f.pause();
-    }
-  }
-  for (int k = 0; k < ranks; ++k) {
-    const int owner = (f.rank() + k) % ranks;
-    co_await f.landed(owner, step, chunks_of(owner));
-  }
-  f.end_work();
-  f.finish(step);
+  const auto fold = [&](int owner, std::size_t begin, std::size_t count) {
+    folder.fold(owner, part_of(owner), begin, count);
+  };
+  co_await sliced::share_out(f, step, chunk, alone, part_of, fold);
 }
 
 template <Fabric F>

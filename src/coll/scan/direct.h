@@ -6,14 +6,12 @@
 #pragma once
 
 #include "coll/scan/line.h"
+#include "coll/sliced.h"
 
 namespace tutti::coll::scan {
 namespace detail {
 
-struct Cards {
-  Card send;
-  Card recv;
-};
+using sliced::Cards;
 
 inline constexpr std::size_t mapped_block_bytes = std::size_t{8} << 10;  // stays in the first cache
 inline constexpr std::size_t copied_block_bytes = std::size_t{64} << 10;
@@ -67,18 +65,10 @@ Task direct(F& f, const Work& work) {
   // Nobody gives the first member of an exclusive scan anything.
   const bool gets = kind == Kind::inclusive || f.rank() > 0;
   mine.recv = gets ? f.offer(work.recv, work.bytes()) : mine.send;
-  f.open_share(step);
-  co_await f.room(step);
-  f.post(step, bytes_of(mine));
-  bool mapped = true, reachable = true;
-  for (int q = 0; q < ranks; ++q) {
-    detail::Cards& theirs = cards[q];
-    if (q != f.rank()) std::memcpy(&theirs, co_await f.posted(q, step), sizeof theirs);
-    const Way worst = std::max(theirs.send.way, theirs.recv.way);
-    mapped = mapped && worst == Way::mapped;
-    reachable = reachable && worst != Way::staged;
-  }
-  f.everyone_arrived();
+  sliced::Reach reach;
+  co_await sliced::exchange(f, step, cards, reach);
+  const Way worst = std::max(reach.sends, reach.recvs);
+  const bool mapped = worst == Way::mapped, reachable = worst != Way::staged;
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
     f.finish(step);
@@ -92,29 +82,11 @@ Task direct(F& f, const Work& work) {
   const auto part_of = [&](int q) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q));
   };
-  const auto chunks_of = [&](int q) {
-    return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
-  };
   const std::size_t block = mapped ? detail::mapped_block_bytes : detail::copied_block_bytes;
-  f.begin_work();
-  for (int k = 0; k < ranks; ++k) {
-    const int owner = (f.rank() + k) % ranks;
-    const Slice slice = part_of(owner);
-    std::int64_t index;
-    while ((index = f.claim(owner, step, chunks_of(owner))) != fabric::no_chunk) {
-      const std::size_t first = static_cast<std::size_t>(index) * chunk;
-      detail::fold(f, work, kind, cards, slice.begin + first, std::min(chunk, slice.count - first),
-                   block, scratch);
-      f.land(owner, step);
-      co_await f.pause();
-    }
-  }
-  for (int k = 0; k < ranks; ++k) {
-    const int owner = (f.rank() + k) % ranks;
-    co_await f.landed(owner, step, chunks_of(owner));
-  }
-  f.end_work();
-  f.finish(step);
+  const auto fold = [&](int, std::size_t begin, std::size_t count) {
+    detail::fold(f, work, kind, cards, begin, count, block, scratch);
+  };
+  co_await sliced::share_out(f, step, chunk, false, part_of, fold);
 }
 
 }  // namespace tutti::coll::scan

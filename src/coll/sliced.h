@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What computing collectives between the users' own buffers share: every member tells where its
+// operand is and where its result goes, and then all of them take chunks of the vector, each its
+// own slice's first and then the others', so that a rank that has arrived but lost its core holds
+// up nobody.
+#pragma once
+
+#include <cstring>
+
+#include "coll/coll.h"
+
+namespace tutti::coll::sliced {
+
+struct Cards {
+  Card send;
+  Card recv;
+};
+
+// The worst ways of all members.
+struct Reach {
+  Way sends = Way::mapped;
+  Way recvs = Way::mapped;
+};
+
+// Posts cards[rank] and fills in all the others.
+template <Fabric F>
+Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
+  f.open_share(step);
+  co_await f.room(step);
+  f.post(step, bytes_of(cards[f.rank()]));
+  for (int q = 0; q < f.size(); ++q) {
+    Cards& theirs = cards[q];
+    if (q != f.rank()) std::memcpy(&theirs, co_await f.posted(q, step), sizeof theirs);
+    reach.sends = std::max(reach.sends, theirs.send.way);
+    reach.recvs = std::max(reach.recvs, theirs.recv.way);
+  }
+  f.everyone_arrived();
+}
+
+// work_on(owner, begin, count), in elements, for every chunk that this member gets: of its own
+// slice alone, or of anybody's. Ends when all chunks of all members are done.
+template <Fabric F, class PartOf, class WorkOn>
+Task share_out(F& f, Step step, std::size_t chunk, bool alone, PartOf part_of, WorkOn work_on) {
+  const int ranks = f.size();
+  const auto chunks_of = [&](int q) {
+    return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
+  };
+  f.begin_work();
+  for (int k = 0; k < (alone ? 1 : ranks); ++k) {
+    const int owner = (f.rank() + k) % ranks;
+    const Slice slice = part_of(owner);
+    const std::uint32_t chunks = chunks_of(owner);
+    std::int64_t index;
+    while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {
+      const std::size_t first = static_cast<std::size_t>(index) * chunk;
+      work_on(owner, slice.begin + first, std::min(chunk, slice.count - first));
+      f.land(owner, step);
+      co_await f.pause();
+    }
+  }
+  for (int k = 0; k < ranks; ++k) {
+    const int owner = (f.rank() + k) % ranks;
+    co_await f.landed(owner, step, chunks_of(owner));
+  }
+  f.end_work();
+  f.finish(step);
+}
+
+}  // namespace tutti::coll::sliced

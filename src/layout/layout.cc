@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t without_end = ~std::size_t{0};
 
-std::ptrdiff_t step_of(std::size_t count, std::ptrdiff_t stride) {
-  return static_cast<std::ptrdiff_t>(count) * stride;
-}
-
 // From the first byte of the runs to behind the last.
 std::size_t span_of(const std::vector<Run>& runs) {
   std::ptrdiff_t low = runs[0].offset, high = low;

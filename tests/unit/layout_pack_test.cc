@@ -137,6 +137,67 @@ TEST(LayoutPack, Transposes) {
       }
 }
 
+// The tiles of a transpose: strides at which lines compete and others, whole lines or not on either
+// side, columns and rows taken backwards, ranges that begin anywhere.
+TEST(LayoutPack, TilesOfTransposes) {
+  std::mt19937_64 random(3);
+  for (const std::int64_t size : {1, 2, 4, 8, 16}) {
+    const std::int64_t lanes = 16 / size, side = 64 / size;
+    for (const std::int64_t rows : {lanes, side, side + 1, 3 * side - 1, 5 * side + lanes})
+      for (const std::int64_t columns : {side - 1, side, 2 * side + 1, 6 * side - 1})
+        for (const std::ptrdiff_t gap : {std::ptrdiff_t{0}, 64 - columns % 64, std::ptrdiff_t{3}})
+          for (const int sign : {1, -1}) {
+            SCOPED_TRACE(::testing::Message()
+                         << size << " " << rows << " " << columns << " " << gap << " " << sign);
+            const std::ptrdiff_t stride = size * (columns + gap), backwards = -stride;
+            const std::ptrdiff_t extent = random() % 2 == 0 ? size : -size;
+            const Typemap one(static_cast<std::size_t>(size));
+            const std::ptrdiff_t step = sign > 0 ? stride : backwards;
+            Both type{one.vector(rows, 1, step).resized(0, extent), {}};
+            for (std::int64_t i = 0; i < rows; ++i)
+              type.bytes.place(block(static_cast<std::size_t>(size)), i * step);
+            type.bytes.lower = 0;
+            type.bytes.upper = extent;
+            check(type, static_cast<std::size_t>(columns), 4, random);
+            if (HasFatalFailure()) return;
+          }
+  }
+}
+
+// More than a row of tiles is long, and than is taken for what the caches hold; from a cache line
+// on or not, in pieces as of a pipeline or nearly as a whole. Every number says where it was.
+TEST(LayoutPack, LargeTransposes) {
+  for (const std::size_t shift : {0, 1, 5})
+    for (const std::size_t rows : {2048, 700})
+      for (const std::size_t columns : {2048, 1601, 270})
+        for (const bool pieces : {true, false}) {
+          SCOPED_TRACE(::testing::Message() << shift << " " << rows << " " << columns);
+          const auto stride = static_cast<std::ptrdiff_t>(4 * columns);
+          const Typemap column = Typemap(4).vector(static_cast<std::int64_t>(rows), 1, stride);
+          const Layout layout(column.resized(0, 4));
+          const std::size_t all = rows * columns, bytes = 4 * all;
+          const std::size_t step = pieces ? layout.grain() : (columns - 100) * layout.bytes() + 4;
+          std::vector<std::uint32_t> matrix(all + 32), packed(all + 32), back(all + 32);
+          std::iota(matrix.begin(), matrix.end(), 0u);
+          const auto start = [&](std::vector<std::uint32_t>& v) {
+            return v.data() + -reinterpret_cast<std::uintptr_t>(v.data()) % 64 / 4 + shift;
+          };
+          const auto data = [&](auto& v) { return reinterpret_cast<std::byte*>(start(v)); };
+          for (std::size_t at = 0; at < bytes; at += step) {
+            const std::size_t some = std::min(step, bytes - at);
+            layout.pack(data(packed) + at, data(matrix), at, some);
+            layout.unpack(data(back), data(packed) + at, at, some);
+          }
+          for (std::size_t c = 0; c < columns; ++c)
+            for (std::size_t r = 0; r < rows; ++r)
+              ASSERT_EQ(start(packed)[c * rows + r], start(matrix)[r * columns + c]);
+          ASSERT_TRUE(std::equal(start(back), start(back) + all, start(matrix)));
+          const auto others = static_cast<std::size_t>(std::count(back.begin(), back.end(), 0u));
+          ASSERT_LE(others, 32u + (start(matrix) == matrix.data()));  // nothing beside it
+          ASSERT_GE(others, 32u);
+        }
+}
+
 // Offsets that are addresses.
 TEST(LayoutPack, FromBottom) {
   int numbers[8] = {10, 11, 12, 13, 14, 15, 16, 17};

@@ -61,6 +61,7 @@ class Front {
   [[nodiscard]] bool prepare();
   [[nodiscard]] Seat* seat_of(H comm);
   Seat* take_seat(H comm);
+  [[nodiscard]] bool has_strangers(H comm, int size) const;
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 

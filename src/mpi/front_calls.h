@@ -12,9 +12,9 @@ namespace detail {
 inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op) {
   if (type == nullptr || op == nullptr || type->arithmetic == Arithmetic::none) return nullptr;
   using reduce::Op;
-  if (type->arithmetic == Arithmetic::bitwise && op->op != Op::band && op->op != Op::bor &&
-      op->op != Op::bxor)
-    return nullptr;
+  const auto is = [op](Op a, Op b, Op c) { return op->op == a || op->op == b || op->op == c; };
+  if (type->arithmetic == Arithmetic::bitwise && !is(Op::band, Op::bor, Op::bxor)) return nullptr;
+  if (type->arithmetic == Arithmetic::logical && !is(Op::land, Op::lor, Op::lxor)) return nullptr;
   return reduce::find(op->op, type->type);
 }
 

@@ -2,8 +2,10 @@
 // Front: from MPI_Init to MPI_Finalize, and a team for each communicator.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -210,10 +212,26 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
     seat->why = "intercommunicator";
   else if (size == 1)
     seat->why = "communicator of one rank";
+  else if (has_strangers(comm, size))
+    seat->why = "its ranks were started apart";
   else
     seat->team = engine::Team::create(exchange(comm), home_, seat->why);
   if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
   return seat.release();
+}
+
+// Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether these
+// run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
+template <class H>
+bool Front<H>::has_strangers(H comm, int size) const {
+  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  H group{}, world{};
+  if (native_.comm_group(comm, &group) != 0 || native_.comm_group(world_, &world) != 0) return true;
+  native_.group_translate_ranks(group, size, ranks.data(), world, known.data());
+  native_.group_free(&group);
+  native_.group_free(&world);
+  return std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
 }
 
 template <class H>

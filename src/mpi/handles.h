@@ -17,9 +17,10 @@ inline constexpr int family_count = 3;
 
 // What may be computed on a type.
 enum class Arithmetic : std::uint8_t {
-  none,     // moved only: characters, packed data, Fortran's LOGICAL
+  none,     // moved only: characters, packed data
   full,     // whatever reduce::find knows for `type`
   bitwise,  // MPI_BYTE
+  logical,  // Fortran's LOGICAL: to every MPI what is not 0 is true, and its results are 0 and 1
 };
 
 struct DatatypeRow {

@@ -41,6 +41,9 @@ struct Native {
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
   int (*comm_test_inter)(H comm, int*);
+  int (*comm_group)(H comm, H* group);
+  int (*group_translate_ranks)(H from, int count, const int* ranks, H to, int* translated);
+  int (*group_free)(H* group);
   int (*comm_call_errhandler)(H comm, int code);
   int (*comm_create_keyval)(int (*copy)(H, int, void*, void*, void*, int*),
                             int (*remove)(H, int, void*, void*), int* keyval, void* extra);
@@ -84,6 +87,9 @@ struct Native {
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");
     mpi.load(comm_call_errhandler, "PMPI_Comm_call_errhandler");
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
+    mpi.load(comm_group, "PMPI_Comm_group");
+    mpi.load(group_translate_ranks, "PMPI_Group_translate_ranks");
+    mpi.load(group_free, "PMPI_Group_free");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");
     mpi.load(comm_free_keyval, "PMPI_Comm_free_keyval");
     mpi.load(comm_get_attr, "PMPI_Comm_get_attr");

@@ -28,7 +28,8 @@ class Mpi:
         """Build tests/mpi/`source` for this MPI, unless that was done already."""
         path = Path(__file__).with_name(source)
         program = PROGRAMS / self.name / path.stem
-        if not program.exists() or program.stat().st_mtime < path.stat().st_mtime:
+        newest = max(each.stat().st_mtime for each in [path, *path.parent.glob("*.h")])
+        if not program.exists() or program.stat().st_mtime < newest:
             program.parent.mkdir(parents=True, exist_ok=True)
             command = [self.cxx, "-O1", "-g", "-std=c++17", str(path), "-o", str(program), "-ldl"]
             subprocess.run(command, check=True, env=os.environ | self.environment)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Communicators of every origin: all collectives on them are right, and taken where they can be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from mpis import LIBRARY, MAIN, OTHERS, Mpi
+
+# What a rank's own communicator and what only the MPI can do leave.
+APART = "its ranks were started apart"
+ON_PURPOSE = {
+    "plain": {"communicator of one rank"},
+    "merged": {"communicator of one rank", "intercommunicator"},
+    "sessions": {"communicator of one rank"},
+    "spawned": {APART},
+}
+
+
+def comms(mpi: Mpi, what: str, ranks: int = 2, tutti: dict[str, str] | None = None) -> None:
+    result = mpi.run(ranks, [str(mpi.compile("comms.cc")), what], tutti)
+    assert result.returncode == 0 and "comms: 0 wrong" in result.stdout, result.stdout[-3000:]
+
+
+def calls_of(report) -> list[dict]:
+    return json.loads(report.read_text())["calls"]
+
+
+@pytest.mark.parametrize("what", ["plain", "topologies", "merged", "attributes", "pending"])
+@pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
+def test_communicators(mpi: Mpi, what: str, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    comms(mpi, what, tutti={"TUTTI_REPORT": str(report)})
+    for row in calls_of(report):
+        assert row["taken"] > 0
+        assert set(row["reasons"]) <= ON_PURPOSE.get(what, set())
+
+
+def spawning(mpi: Mpi) -> Mpi:
+    return replace(mpi, environment=mpi.environment | {"I_MPI_SPAWN": "on"})
+
+
+@pytest.fixture(scope="module")
+def can_spawn():
+    """Skips for an MPI that cannot start children here when it is bare."""
+    known: dict[str, str] = {}
+
+    def check(mpi: Mpi) -> None:
+        if mpi.name not in known:
+            result = spawning(mpi).run(3, [str(mpi.compile("comms.cc")), "spawned"])
+            known[mpi.name] = "" if result.returncode == 0 else result.stdout.strip()[-300:]
+        if known[mpi.name]:
+            pytest.skip(f"the MPI alone: {known[mpi.name]}")
+
+    return check
+
+
+@pytest.mark.parametrize("children", ["bare", "under Tutti"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_spawned(mpi: Mpi, children: str, can_spawn, tmp_path) -> None:
+    """Children may or may not have Tutti; what they share with their parents works either way."""
+    can_spawn(mpi)
+    report = tmp_path / "report.json"
+    options = {"TUTTI_REPORT": str(report)}
+    if children == "bare":
+        comms(spawning(mpi), "spawned", 3, options)
+        assert APART in calls_of(report)[0]["reasons"]
+        return
+    everywhere = mpi.environment | {"LD_PRELOAD": str(LIBRARY)} | options
+    comms(spawning(replace(mpi, environment=everywhere)), "spawned", 3)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_sessions(mpi: Mpi, tmp_path) -> None:
+    """Beside MPI_Init their communicators are as good as any."""
+    report = tmp_path / "report.json"
+    comms(mpi, "sessions", tutti={"TUTTI_REPORT": str(report)})
+    for row in calls_of(report):
+        assert row["taken"] > 0 and set(row["reasons"]) <= ON_PURPOSE["sessions"]
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_nothing_but_sessions(mpi: Mpi) -> None:
+    """Without MPI_Init the ranks never meet, and all is left to the MPI."""
+    comms(mpi, "sessions-only", tutti={})

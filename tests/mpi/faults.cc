@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong on purpose: faults WHAT. Each ends by itself; test_faults.py says how it should.
+#include <dirent.h>
 #include <mpi.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,6 +92,42 @@ int truncated() {
   return 0;
 }
 
+// Rank 1 gives up while the others wait for it.
+int aborted() {
+  std::vector<float> in(count, 1.0f), out(count);
+  for (int i = 0;; ++i) {
+    if (rank == 1 && i == 20) MPI_Abort(MPI_COMM_WORLD, 7);
+    MPI_Allreduce(in.data(), out.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+int mappings_of(const char* name) {
+  int found = 0;
+  char line[512];
+  FILE* file = std::fopen("/proc/self/maps", "r");
+  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr)
+    found += std::strstr(line, name) != nullptr;
+  if (file != nullptr) std::fclose(file);
+  return found;
+}
+
+// After MPI_Finalize nothing of the node is held any more, and memory from before is still good.
+int finalized() {
+  std::vector<int> in(count, rank), out(count);
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Allreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, copy);
+  MPI_Barrier(MPI_COMM_SELF);
+  MPI_Comm_free(&copy);
+  const int during = mappings_of("tutti-segment");
+  MPI_Finalize();
+  const int after = mappings_of("tutti-segment");
+  for (int& value : in) value += 1;
+  in.resize(4 * count);
+  if (rank == 0) std::printf("finalized: %d then %d mappings\n", during, after);
+  return during == 0 || after != 0 || in[5] != rank + 1;
+}
+
 // Each rank takes itself for the root, which nobody notices but by looking.
 int rooted() {
   int value = rank;
@@ -143,20 +180,34 @@ long resident_kib() {
   return pages * 4;
 }
 
-// Thousands of communicators are made, used and freed; memory stays flat.
+int descriptors() {
+  int count = 0;
+  DIR* directory = opendir("/proc/self/fd");
+  while (directory != nullptr && readdir(directory) != nullptr) ++count;
+  if (directory != nullptr) closedir(directory);
+  return count;
+}
+
+// Thousands of communicators are made, used and freed; memory and descriptors stay flat.
 int communicators() {
   long before = 0;
+  int open_before = 0;
   int wrong = 0;
   for (int i = 0; i < 10000; ++i) {
     if (i == 1000) before = resident_kib();
+    if (i == 1000) open_before = descriptors();
     MPI_Comm copy;
-    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    if (i % 3 == 0)
+      MPI_Comm_split(MPI_COMM_WORLD, i % 2, -rank, &copy);
+    else
+      MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     int one = 1, sum = 0;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy);
     wrong += sum != size;
     MPI_Comm_free(&copy);
   }
   const long grown = resident_kib() - before;
+  wrong += descriptors() > open_before;
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("communicators: %d wrong, grown by %ld KiB\n", wrong, grown);
   return wrong != 0;
@@ -190,6 +241,8 @@ int main(int argc, char** argv) {
   if (what == "mismatched") result = mismatched();
   if (what == "returned") result = returned();
   if (what == "truncated") result = truncated();
+  if (what == "aborted") result = aborted();
+  if (what == "finalized") return finalized();
   if (what == "rooted") result = rooted();
   if (what == "forked") result = forked();
   if (what == "communicators") result = communicators();

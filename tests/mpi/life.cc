@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unusual lives of a program: life WHAT. Prints "life: N wrong".
-#include <mpi.h>
-
-#include <cstdio>
 #include <cstring>
+#include <random>
 #include <string>
 #include <thread>
-#include <vector>
+
+#include "every.h"
 
 namespace {
 
@@ -23,20 +22,27 @@ int sum_up(MPI_Comm comm, int count, int rounds) {
   return wrong;
 }
 
-// Threads that each have a communicator of their own and call at the same time.
+// Threads that each have a communicator of their own and call whatever comes, at the same time.
 int threads() {
-  constexpr int count = 3;
+  constexpr int count = 4, most = 3000;
   MPI_Comm comms[count];
   int wrong[count] = {};
   for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   std::vector<std::thread> running;
   for (int t = 0; t < count; ++t)
     running.emplace_back([&, t] {
-      for (int n : {1, 100, 5000, 100000}) wrong[t] += sum_up(comms[t], n, 20);
+      Every every(comms[t], most);
+      std::minstd_rand random(static_cast<unsigned>(t) + 1);  // the same on all ranks
+      for (unsigned round = 0; round < 150; ++round) {
+        const int kind = static_cast<int>(random() % Every::kinds);
+        const int n = 1 + static_cast<int>(random() % (random() % 2 == 0 ? 20 : most));
+        wrong[t] += every.run(kind, n, round);
+      }
+      wrong[t] += every.run(3, most, 1);
     });
   for (std::thread& thread : running) thread.join();
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-  return wrong[0] + wrong[1] + wrong[2];
+  return wrong[0] + wrong[1] + wrong[2] + wrong[3];
 }
 
 // Communicators of every kind.

@@ -103,6 +103,20 @@ def test_strict_checks_see_what_nobody_meets(mpi: Mpi, tmp_path) -> None:
 
 
 @every_mpi
+def test_an_abort_ends_the_job_with_its_code(mpi: Mpi) -> None:
+    began = time.monotonic()
+    result = faults(mpi, 3, "aborted")
+    assert result.returncode == 7, result.stdout
+    assert time.monotonic() - began < 15
+
+
+@every_mpi
+def test_the_end_releases_everything(mpi: Mpi) -> None:
+    result = faults(mpi, 2, "finalized")
+    assert result.returncode == 0, result.stdout
+
+
+@every_mpi
 @pytest.mark.parametrize("rung", RUNGS)
 def test_fork_in_the_middle_keeps_memories_apart(mpi: Mpi, rung: str) -> None:
     result = faults(mpi, 2, "forked", {"TUTTI_MEMORY": rung})
@@ -110,7 +124,7 @@ def test_fork_in_the_middle_keeps_memories_apart(mpi: Mpi, rung: str) -> None:
 
 
 @every_mpi
-def test_ten_thousand_communicators_leave_memory_flat(mpi: Mpi) -> None:
+def test_ten_thousand_communicators_leave_nothing(mpi: Mpi) -> None:
     bare = re.search(r"grown by (-?\d+) KiB", faults_bare(mpi))
     result = faults(mpi, 2, "communicators")
     found = re.search(r"communicators: 0 wrong, grown by (-?\d+) KiB", result.stdout)

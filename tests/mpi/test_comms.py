@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from mpis import LIBRARY, MAIN, OTHERS, Mpi
+from mpis import INTEL, LIBRARY, MAIN, MPICH_ABI, OTHERS, Mpi
 
 # What a rank's own communicator and what only the MPI can do leave.
 APART = "its ranks were started apart"
@@ -72,7 +72,10 @@ def test_spawned(mpi: Mpi, children: str, can_spawn, tmp_path) -> None:
     comms(spawning(replace(mpi, environment=everywhere)), "spawned", 3)
 
 
-@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+with_sessions = pytest.mark.parametrize("mpi", [*MAIN, MPICH_ABI], ids=lambda mpi: mpi.name)
+
+
+@with_sessions
 def test_sessions(mpi: Mpi, tmp_path) -> None:
     """Beside MPI_Init their communicators are as good as any."""
     report = tmp_path / "report.json"
@@ -81,7 +84,15 @@ def test_sessions(mpi: Mpi, tmp_path) -> None:
         assert row["taken"] > 0 and set(row["reasons"]) <= ON_PURPOSE["sessions"]
 
 
-@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+@with_sessions
 def test_nothing_but_sessions(mpi: Mpi) -> None:
     """Without MPI_Init the ranks never meet, and all is left to the MPI."""
     comms(mpi, "sessions-only", tutti={})
+
+
+@with_sessions
+def test_sessions_around_everything(mpi: Mpi) -> None:
+    """Communicators that are used before MPI_Init, in between, and after MPI_Finalize."""
+    if mpi is INTEL:
+        pytest.skip("Intel MPI takes MPI_Init after MPI_Session_init for a second one")
+    comms(mpi, "sessions-around", tutti={})

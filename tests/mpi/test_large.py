@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts, displacements and datatypes beyond 2^31, taken and right."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from mpis import INTEL, MPICH, MPICH_ABI, OPENMPI, Mpi
+from test_conformance import RUNGS
+
+
+def large(mpi: Mpi, what: str, rung: str, tmp_path: Path) -> None:
+    memory = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    if memory and int(memory[1]) < 6 << 20:
+        pytest.skip(f"only {int(memory[1]) >> 20} GiB of memory are free")
+    report = tmp_path / "report.json"
+    options = {"TUTTI_MEMORY": RUNGS[rung], "TUTTI_REPORT": str(report)}
+    result = mpi.run(2, [str(mpi.compile("large.cc")), what], options)
+    assert result.returncode == 0 and "large: 0 wrong" in result.stdout, result.stdout[-3000:]
+    calls = json.loads(report.read_text())["calls"]
+    assert calls and all(row["taken"] > 0 and row["left"] == 0 for row in calls)
+
+
+@pytest.mark.parametrize("what", ["counts", "blocks", "displacements"])
+@pytest.mark.parametrize("mpi", [MPICH, INTEL], ids=lambda mpi: mpi.name)
+def test_large_forms(mpi: Mpi, what: str, tmp_path) -> None:
+    large(mpi, what, "commons", tmp_path)
+
+
+@pytest.mark.parametrize("rung", ["cma", "bounce"])
+def test_large_forms_without_the_commons(rung: str, tmp_path) -> None:
+    large(MPICH, "displacements", rung, tmp_path)
+
+
+def test_large_forms_of_the_standard_abi(tmp_path) -> None:
+    large(MPICH_ABI, "displacements", "commons", tmp_path)
+
+
+@pytest.mark.parametrize("mpi", [OPENMPI, MPICH], ids=lambda mpi: mpi.name)
+def test_large_datatypes(mpi: Mpi, tmp_path) -> None:
+    large(mpi, "datatypes", "commons", tmp_path)
+
+
+def test_large_datatypes_by_the_kernels_copy(tmp_path) -> None:
+    large(OPENMPI, "datatypes", "cma", tmp_path)

@@ -220,8 +220,8 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   return seat.release();
 }
 
-// Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether these
-// run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
+// Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
+// these run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
 template <class H>
 bool Front<H>::has_strangers(H comm, int size) const {
   std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);

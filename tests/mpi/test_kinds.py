@@ -11,18 +11,16 @@ from test_conformance import RUNGS
 
 # Read-only pages of the commons are still mapped by the peers.
 IN_THE_COMMONS = {"heap", "alloc_mem", "read_only_heap"}
-ELSEWHERE = {"win_allocate", "win_allocate_shared", "shared_of_another", "stack", "thread_stack"} | {
-    *("static", "shared_file", "private_file", "mixed"),
-}
 
 
 def kinds(mpi: Mpi, rung: str, ranks: int) -> None:
     result = mpi.run(ranks, [str(mpi.compile("kinds.cc"))], {"TUTTI_MEMORY": RUNGS[rung]})
     assert result.returncode == 0 and "kinds: 0 wrong" in result.stdout, result.stdout[-3000:]
     ways = dict(re.findall(r"^way (\w+) (\w*)$", result.stdout, re.MULTILINE))
-    assert IN_THE_COMMONS <= set(ways)
-    for kind, way in ways.items():
-        assert way == (rung if kind in IN_THE_COMMONS or rung == "bounce" else "cma"), kind
+    assert set(ways) >= IN_THE_COMMONS
+    assert len(ways) > 10
+    best = {kind: rung if kind in IN_THE_COMMONS or rung == "bounce" else "cma" for kind in ways}
+    assert ways == best
 
 
 @pytest.mark.parametrize("rung", RUNGS)

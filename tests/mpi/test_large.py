@@ -39,10 +39,6 @@ def test_large_forms_of_the_standard_abi(tmp_path) -> None:
     large(MPICH_ABI, "displacements", "commons", tmp_path)
 
 
-@pytest.mark.parametrize("mpi", [OPENMPI, MPICH], ids=lambda mpi: mpi.name)
-def test_large_datatypes(mpi: Mpi, tmp_path) -> None:
-    large(mpi, "datatypes", "commons", tmp_path)
-
-
-def test_large_datatypes_by_the_kernels_copy(tmp_path) -> None:
-    large(OPENMPI, "datatypes", "cma", tmp_path)
+@pytest.mark.parametrize("mpi, rung", [(OPENMPI, "commons"), (MPICH, "cma")])
+def test_large_datatypes(mpi: Mpi, rung: str, tmp_path) -> None:
+    large(mpi, "datatypes", rung, tmp_path)

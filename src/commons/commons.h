@@ -40,6 +40,11 @@ inline constinit std::atomic<std::size_t> bytes{0};
          detail::bytes.load(std::memory_order_relaxed);
 }
 
+// Of an address that the range owns, from the range's start.
+[[nodiscard]] inline std::size_t offset_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - detail::base.load(std::memory_order_relaxed);
+}
+
 // The next four take only addresses that allocate() returned and release() has not taken back; any
 // other address of the range ends the process with a message.
 void release(void* block);

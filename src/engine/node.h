@@ -43,6 +43,8 @@ class Node {
   [[nodiscard]] const char* why_not(memory::Way way) const;
 
  private:
+  class Joining;  // join(), step by step
+
   std::uint64_t id_ = 0;
   int rank_ = 0;
   std::vector<Member> members_;

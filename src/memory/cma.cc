@@ -14,7 +14,11 @@ const char* Reach::open_cma(const Introduction& peer) const {
     return status.error == EPERM    ? "process_vm_readv is not permitted (ptrace is restricted)"
            : status.error == ENOSYS ? "this kernel has no process_vm_readv"
                                     : "process_vm_readv failed";
-  return seen == peer.nonce ? "" : "process_vm_readv reached another process";
+  if (seen != peer.nonce) return "process_vm_readv reached another process";
+  // What a filter of system calls allows to read it need not allow to write: the same value again.
+  if (!os::write_memory(peer.pid, peer.probe, &seen, sizeof seen).ok())
+    return "process_vm_writev is not permitted";
+  return "";
 }
 
 }  // namespace tutti::memory

@@ -5,23 +5,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "base/bits.h"
 #include "memory/memory.h"
 #include "os/os.h"
 
 namespace tutti::memory {
 
-const char* Reach::open_commons(const Introduction& peer) {
+const char* Reach::borrow_commons(const Introduction& peer, const Allowed& allowed) {
   if (peer.fd < 0) return "the peer has no commons";
   const int fd = os::borrow_descriptor(peer.pid, peer.fd);
-  if (fd < 0)
-    return "the peer's descriptor cannot be opened (/proc/PID/fd and pidfd_getfd refused)";
+  lacks_descriptor_ = fd < 0;
+  if (lacks_descriptor_)
+    return "the peer's descriptor cannot be opened (/proc/PID/fd and pidfd_getfd refused, none "
+           "sent)";
+  return map_commons(peer, allowed, fd);
+}
+
+void Reach::open_commons(const Introduction& peer, const Allowed& allowed, int fd) {
+  lacks_descriptor_ = false;
+  no_commons_ = map_commons(peer, allowed, fd);
+}
+
+const char* Reach::map_commons(const Introduction& peer, const Allowed& allowed, int fd) {
   constexpr const char* something_else = "the peer's descriptor leads to something else";
   struct stat found {};
   if (::fstat(fd, &found) != 0 || found.st_size < static_cast<off_t>(peer.bytes)) {
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
     return something_else;
   }
-  const bool mapped = window_.map(fd, peer.bytes);
+  const std::uint64_t bytes = std::min(peer.bytes, allowed.window_bytes / page_bytes * page_bytes);
+  const std::uint64_t probe_at = peer.mapped_probe - peer.base;
+  const bool mapped = probe_at + page_bytes <= bytes && window_.map(fd, bytes);
   ::close(fd);
   if (!mapped) return "no address space for the peer's commons";
   base_ = peer.base;

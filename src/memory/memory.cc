@@ -65,7 +65,8 @@ Introduction introduce(const Allowed& allowed) {
 
 Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
   const auto address = reinterpret_cast<std::uint64_t>(buffer);
-  if (ways.mapped && commons::shared(buffer, bytes))
+  if (ways.mapped && commons::shared(buffer, bytes) &&
+      commons::offset_of(buffer) + bytes <= ways.window_bytes)
     return {address, Way::mapped, static_cast<std::uint32_t>((bytes >> 20) + 1)};
   return {address, ways.copied ? Way::copied : Way::staged};
 }
@@ -84,7 +85,7 @@ const char* Reach::why_not(Way way) const {
 
 void Reach::open(const Introduction& peer, const Allowed& allowed) {
   pid_ = peer.pid;
-  no_commons_ = allowed.commons ? open_commons(peer) : "switched off by TUTTI_MEMORY";
+  no_commons_ = allowed.commons ? borrow_commons(peer, allowed) : "switched off by TUTTI_MEMORY";
   no_cma_ = allowed.cma ? open_cma(peer) : "switched off by TUTTI_MEMORY";
 }
 

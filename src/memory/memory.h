@@ -32,10 +32,12 @@ struct Card {
   std::uint32_t mebibytes = 0;  // from `address` to behind the buffer, rounded up
 };
 
-// Which ways may be used at all: options().memory, read once.
+// Which ways may be used at all: options().memory, read once. And how much of a peer's commons is
+// mapped at most, from its start on.
 struct Allowed {
   bool commons = true;
   bool cma = true;
+  std::uint64_t window_bytes = ~std::uint64_t{0};
 };
 [[nodiscard]] Allowed allowed(const char* option);
 
@@ -57,6 +59,10 @@ class Reach {
  public:
   // Maps and probes. Afterwards why_not() is "" for the ways that work.
   void open(const Introduction& peer, const Allowed& allowed);
+  // True: the peer has a commons, but this process may not open its descriptor. With one that the
+  // peer has sent, and that is closed here, the mapped way is tried again.
+  [[nodiscard]] bool lacks_descriptor() const { return lacks_descriptor_; }
+  void open_commons(const Introduction& peer, const Allowed& allowed, int fd);
 
   [[nodiscard]] const char* why_not(Way way) const;
 
@@ -71,20 +77,24 @@ class Reach {
   Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
 
  private:
-  const char* open_commons(const Introduction& peer);
+  const char* borrow_commons(const Introduction& peer, const Allowed& allowed);
+  const char* map_commons(const Introduction& peer, const Allowed& allowed, int fd);
   const char* open_cma(const Introduction& peer) const;
 
   pid_t pid_ = 0;
   os::Window window_;       // the peer's commons, here
   std::uint64_t base_ = 0;  // the same, there
+  bool lacks_descriptor_ = false;
   const char* no_commons_ = "not opened";
   const char* no_cma_ = "not opened";
 };
 
-// The card for a buffer of this process, given which ways all of its peers have.
+// The card for a buffer of this process, given which ways all of its peers have, and how much of
+// each other's commons all have mapped.
 struct Ways {
   bool mapped = false;
   bool copied = false;
+  std::uint64_t window_bytes = ~std::uint64_t{0};
 };
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);
 

@@ -6,8 +6,11 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/bits.h"
 
 namespace tutti::os {
 namespace {
@@ -42,5 +45,20 @@ std::uint64_t available_memory_bytes() {
 
 std::uint64_t address_space_limit_bytes() { return soft_limit(RLIMIT_AS); }
 std::uint64_t file_size_limit_bytes() { return soft_limit(RLIMIT_FSIZE); }
+
+std::uint64_t address_space_left_bytes() {
+  // What x86-64 and arm64 give to a process that does not ask for more.
+  constexpr std::uint64_t all = std::uint64_t{1} << 47;
+  const std::uint64_t limit = std::min(address_space_limit_bytes(), all);
+  char text[64];
+  const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return limit;
+  const ssize_t length = ::read(fd, text, sizeof(text) - 1);
+  ::close(fd);
+  if (length <= 0) return limit;
+  text[length] = '\0';
+  const std::uint64_t used = std::strtoull(text, nullptr, 10) * page_bytes;
+  return limit - std::min(limit, used);
+}
 
 }  // namespace tutti::os

@@ -15,5 +15,7 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 // RLIMIT_AS and RLIMIT_FSIZE; the second ends a process that makes any file larger.
 [[nodiscard]] std::uint64_t address_space_limit_bytes();
 [[nodiscard]] std::uint64_t file_size_limit_bytes();
+// What this process may still map.
+[[nodiscard]] std::uint64_t address_space_left_bytes();
 
 }  // namespace tutti::os

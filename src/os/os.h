@@ -4,5 +4,7 @@
 
 #include "os/affinity.h"
 #include "os/futex.h"
+#include "os/limits.h"
+#include "os/mailbox.h"
 #include "os/process.h"
 #include "os/window.h"

@@ -85,7 +85,7 @@ bool is_ending(pid_t pid) {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT;
+  if (fd < 0) return has_ended(pid);  // or /proc hides the processes that one may not look into
   const ssize_t length = ::read(fd, text, sizeof text - 1);
   ::close(fd);
   if (length <= 0) return length < 0 && errno == ESRCH;

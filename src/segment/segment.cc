@@ -109,6 +109,10 @@ Status Segment::create() {
 Status Segment::attach(const Invitation& invitation) {
   const int fd = os::borrow_descriptor(invitation.pid, invitation.fd);
   if (fd < 0) return Status::system(errno, "opening the node segment of a peer");
+  return attach(invitation, fd);
+}
+
+Status Segment::attach(const Invitation& invitation, int fd) {
   struct stat found {};
   if (::fstat(fd, &found) != 0 || found.st_size != static_cast<off_t>(segment_bytes)) {
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS

@@ -31,6 +31,8 @@ class Segment {
 
   Status create();
   Status attach(const Invitation& invitation);
+  // The same with a descriptor that the maker has sent; it is closed in any case.
+  Status attach(const Invitation& invitation, int fd);
   // Once all have attached: the maker's descriptor is no longer needed.
   void close_descriptor();
 

@@ -2,17 +2,22 @@
 // Teams of forked processes, on every rung of the ladder of ways to reach memory.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
-#include "commons/commons.h"
-#include "engine/engine.h"
-#include "support/fork_ranks.h"
-#include "support/scene.h"
+#include "support/teams.h"
 
 namespace tutti::engine {
 namespace {
 
 using coll::Collective;
+using test::from_static;
+using test::heap;
+using test::join;
+using test::meet;
+using test::play;
 using test::Rank;
+using test::static_data;
+using test::team_of;
 
 // What TUTTI_MEMORY may say, and how large messages from the heap and from elsewhere then move.
 struct Rung {
@@ -24,66 +29,6 @@ struct Rung {
 constexpr Rung rungs[] = {{"commons", "commons,cma,bounce", "commons", "cma"},
                           {"cma", "cma,bounce", "cma", "cma"},
                           {"bounce", "bounce", "bounce", "bounce"}};
-
-// The heap, as it is under Tutti's preload: large blocks from the commons where it is allowed.
-constexpr test::Arena heap = {[](std::size_t bytes) {
-                                void* block = commons::allocate(bytes, 64, false);
-                                return block != nullptr ? block : std::malloc(bytes);
-                              },
-                              [](void* memory) {
-                                if (commons::owns(memory))
-                                  commons::release(memory);
-                                else
-                                  std::free(memory);
-                              }};
-
-// The program's own data.
-void* from_static(std::size_t bytes) {
-  static std::byte memory[std::size_t{256} << 20];
-  return bytes <= sizeof memory ? memory : nullptr;
-}
-constexpr test::Arena static_data = {from_static, [](void*) {}};
-
-std::shared_ptr<Node> join(Rank& self, const char* option = "commons,cma,bounce") {
-  ::setenv("TUTTI_MEMORY", option, 1);
-  std::shared_ptr<Node> node;
-  const Status status = Node::join(self.world, node);
-  if (!status.ok()) std::fprintf(stderr, "join: %s\n", status.what);
-  RANK_CHECK(status.ok());
-  RANK_CHECK(node->size() == self.size && node->rank() == self.rank);
-  return node;
-}
-
-std::unique_ptr<Team> team_of(const Exchange& group, const std::shared_ptr<Node>& home) {
-  const char* why = "";
-  auto team = Team::create(group, home, why);
-  if (team == nullptr) std::fprintf(stderr, "create: %s\n", why);
-  RANK_CHECK(team != nullptr);
-  RANK_CHECK(team->rank() == group.rank && team->size() == group.size);
-  return team;
-}
-
-void meet(Rank& self) {
-  int here = 1, all[64];
-  RANK_CHECK(self.world.allgather(&here, all, sizeof here));
-}
-
-void play(Team& team, std::uint64_t seed, const test::Arena& arena, std::size_t most_ops = 20) {
-  std::mt19937_64 random(test::mix(seed));
-  const auto algorithms = test::all_algorithms<fabric::NodeFabric>();
-  const auto& most = algorithms[random() % algorithms.size()];
-  test::Scene scene(
-      test::draw_script<fabric::NodeFabric>(random, most, team.size(), {.ops = most_ops}), arena);
-  scene.play_alone(team.rank(), [&](const test::Op& op, const coll::Work& work) {
-    team.run(op.algorithm.collective, work);
-  });
-  // No peer may touch these buffers any more, which a barrier gives it the time to.
-  team.run(Collective::barrier, {});
-  const std::string verdict = scene.verdict_of(team.rank());
-  if (!verdict.empty())
-    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), verdict.c_str());
-  RANK_CHECK(verdict.empty());
-}
 
 class OnRung : public ::testing::TestWithParam<Rung> {};
 
@@ -207,6 +152,26 @@ std::size_t resident_bytes() {
   RANK_CHECK(file != nullptr && std::fscanf(file, "%ld %ld", &total, &resident) == 2);
   std::fclose(file);
   return static_cast<std::size_t>(resident) * 4096;
+}
+
+// All ranks map as much of each other's commons as fits the narrowest of them.
+TEST(Team, SharesALimitedAddressSpace) {
+  if (!memory_can_be_judged) GTEST_SKIP() << "a sanitizer takes most of the address space";
+  const auto endings = test::fork_ranks(8, [](Rank& self) {
+    constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+    ::setenv("TUTTI_COMMONS_RANGE", "64G", 1);
+    const rlimit limit{(self.rank == 3 ? 200 : 400) * gib, RLIM_INFINITY};
+    RANK_CHECK(::setrlimit(RLIMIT_AS, &limit) == 0);
+    const auto home = join(self);
+    RANK_CHECK(home->ways().mapped && home->ways().window_bytes < 8 * gib);
+    const std::uint64_t mine = home->ways().window_bytes;
+    std::uint64_t all[8];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    for (const std::uint64_t theirs : all) RANK_CHECK(theirs == mine);
+    const auto team = team_of(self.world, home);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) play(*team, seed, heap, 6);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
 TEST(Team, TenThousandLeakNothing) {

@@ -7,6 +7,7 @@
 
 #include "commons/commons.h"
 #include "memory/memory.h"
+#include "os/os.h"
 #include "support/fork_ranks.h"
 #include "support/kinds.h"
 
@@ -189,6 +190,10 @@ TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
     RANK_CHECK(offer(elsewhere, sizeof elsewhere, both).way == Way::copied);
     RANK_CHECK(offer(elsewhere, sizeof elsewhere, commons_only).way == Way::staged);
     RANK_CHECK(offer(heap, std::size_t{1} << 60, both).way != Way::mapped);
+    const std::size_t end = commons::offset_of(heap) + size;
+    RANK_CHECK(offer(heap, size, {true, true, end}).way == Way::mapped);
+    RANK_CHECK(offer(heap, size, {true, true, end - 1}).way == Way::copied);
+    RANK_CHECK(offer(heap, size, {true, false, end - 1}).way == Way::staged);
     RANK_CHECK(offer(heap, size, both).address == reinterpret_cast<std::uint64_t>(heap));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
@@ -248,6 +253,29 @@ TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
       reach.open(mine, all_ways);
       RANK_CHECK(*reach.why_not(Way::mapped) != '\0');
     }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// As on a node with 600 ranks: whole windows do not fit this address space, bounded ones do.
+TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    constexpr std::size_t ranks = 600;
+    ::setenv("TUTTI_COMMONS_RANGE", "256G", 1);
+    Allowed all_ways = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_ways);
+    RANK_CHECK(mine.bytes == std::uint64_t{256} << 30);
+    Introduction all[2];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    for (const bool bounded : {false, true}) {
+      if (bounded) all_ways.window_bytes = os::address_space_left_bytes() / 4 / ranks;
+      std::vector<Reach> reaches(ranks);
+      for (Reach& reach : reaches) reach.open(all[1 - self.rank], all_ways);
+      RANK_CHECK(std::string(reaches.back().why_not(Way::mapped)) ==
+                 (bounded ? "" : "no address space for the peer's commons"));
+      RANK_CHECK(*reaches.front().why_not(Way::mapped) == '\0');
+    }
+    barrier(self);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How processes become a Node. Every decision that all must take alike rests on what all were told.
+#include <algorithm>
+#include <utility>
+
+#include "base/base.h"
+#include "engine/handover.h"
+#include "engine/node.h"
+#include "os/os.h"
+#include "topology/topology.h"
+
+namespace tutti::engine {
+namespace {
+
+// Three rounds of exchange. 1: who is here.
+struct Arrival {
+  std::uint64_t host;
+  memory::Introduction memory;
+  std::uint64_t window_bytes;  // address space for those of all peers together
+  topology::Seat seat;
+  std::int32_t asymmetric_fence;
+};
+// 2: the maker's invitation to the segment (others send nothing of use).
+struct Invited {
+  segment::Invitation invitation;
+  std::int32_t ok;
+};
+// 3: what worked between this process and all the others of its host. Where some may not open each
+// other's descriptors, these are handed over, and there is a fourth.
+struct Verdict {
+  std::int32_t attached;
+  std::int32_t mapped;
+  std::int32_t copied;
+  std::uint64_t mailbox;  // to which a descriptor must be sent; 0: none is missing
+};
+
+segment::Patience patience_for(bool oversubscribed, bool asymmetric_fence) {
+  const Options& chosen = options();
+  // Who shares a core lets the other have it at once: the one it waits for may need it.
+  if (oversubscribed) return {0, chosen.yield, asymmetric_fence};
+  // With a core of its own a rank loses nothing by yielding, and the way back from sleep is long.
+  return {chosen.spin, 50 * chosen.yield, asymmetric_fence};
+}
+
+template <class T>
+bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
+  all.resize(static_cast<std::size_t>(group.size));
+  return group.allgather(&mine, all.data(), sizeof(T));
+}
+
+// Most of the address space is the program's, however many peers there are.
+std::uint64_t window_bytes() { return os::address_space_left_bytes() / 4; }
+
+}  // namespace
+
+class Node::Joining {
+ public:
+  explicit Joining(const Exchange& group)
+      : group_(group), allowed_(memory::allowed(options().memory)) {}
+
+  Status run(std::shared_ptr<Node>& joined) {
+    if (!arrive() || !invite()) return no_allgather();
+    if (!agree()) return no_allgather();
+    if (asks_anybody() && (!hand_over() || !agree())) return no_allgather();
+    node_->segment_.close_descriptor();
+    if (!conclude())
+      return status_.ok() ? Status::unsupported("another rank could not open the node segment")
+                          : status_;
+    joined = std::move(node_);
+    return {};
+  }
+
+ private:
+  static Status no_allgather() { return Status::unsupported("the MPI's Allgather failed"); }
+
+  bool arrive() {
+    const Arrival mine{host_id(),
+                       memory::introduce(allowed_),
+                       window_bytes(),
+                       {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
+                       os::enable_asymmetric_fence()};
+    if (!gather(group_, mine, arrivals_)) return false;
+    std::vector<topology::Seat> seats;
+    bool asymmetric_fence = true;
+    std::uint64_t window_bytes = mine.window_bytes;
+    for (int rank = 0; rank < group_.size; ++rank) {
+      const Arrival& arrival = arrivals_[static_cast<std::size_t>(rank)];
+      if (arrival.host != mine.host) continue;
+      if (rank == group_.rank) node_->rank_ = node_->size();
+      node_->members_.push_back({arrival.memory.pid, rank});
+      seats.push_back(arrival.seat);
+      asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
+      window_bytes = std::min(window_bytes, arrival.window_bytes);
+    }
+    node_->oversubscribed_ = topology::oversubscribed(seats);
+    node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
+    allowed_.window_bytes = window_bytes / seats.size() / page_bytes * page_bytes;
+    node_->ways_.window_bytes = allowed_.window_bytes;
+    node_->reaches_.resize(seats.size());
+    return true;
+  }
+
+  // Makes the segment, or opens the host's; then the peers' memory.
+  bool invite() {
+    Invited invited{};
+    if (node_->rank_ == 0) {
+      status_ = node_->segment_.create();
+      if (status_.ok()) invited = {node_->segment_.invitation(), 1};
+    }
+    std::vector<Invited> invitations;
+    if (!gather(group_, invited, invitations)) return false;
+    const Invited& host = invitations[static_cast<std::size_t>(node_->members_[0].rank)];
+    invitation_ = host.invitation;
+    node_->id_ = invitation_.nonce | 1;
+    if (host.ok == 0) {
+      if (status_.ok()) status_ = Status::unsupported("the node segment could not be made");
+      return true;
+    }
+    if (node_->rank_ != 0) status_ = node_->segment_.attach(invitation_);
+    bool lacks = status_.code == Code::system;
+    for (int peer = 0; peer < node_->size(); ++peer) {
+      if (peer == node_->rank_) continue;
+      reach(peer).open(arrival(peer).memory, allowed_);
+      lacks = lacks || reach(peer).lacks_descriptor();
+    }
+    if (!lacks) return true;
+    const Status opened = mailbox_.open(node_->size());
+    if (!opened.ok()) log::info("descriptors cannot be received: %s failed", opened.what);
+    return true;
+  }
+
+  bool agree() {
+    if (status_.ok() && !std::exchange(signed_in_, true)) node_->segment_.sign_in(node_->rank_);
+    Verdict mine{status_.ok(), allowed_.commons, allowed_.cma, mailbox_.name()};
+    for (int peer = 0; peer < node_->size(); ++peer) {
+      if (peer == node_->rank_) continue;
+      mine.mapped = mine.mapped && *reach(peer).why_not(memory::Way::mapped) == '\0';
+      mine.copied = mine.copied && *reach(peer).why_not(memory::Way::copied) == '\0';
+    }
+    return gather(group_, mine, verdicts_);
+  }
+
+  // Of all hosts, so that all members take part in what follows, or none.
+  [[nodiscard]] bool asks_anybody() const {
+    return std::any_of(verdicts_.begin(), verdicts_.end(),
+                       [](const Verdict& verdict) { return verdict.mailbox != 0; });
+  }
+
+  bool hand_over() {
+    os::Letter letter;
+    letter.secret = arrival(node_->rank_).memory.nonce;
+    letter.fds = {node_->rank_ == 0 ? invitation_.fd : -1, arrival(node_->rank_).memory.fd};
+    std::vector<Neighbour> neighbours;
+    for (int peer = 0; peer < node_->size(); ++peer) {
+      const memory::Introduction& memory = arrival(peer).memory;
+      const bool self = peer == node_->rank_;
+      neighbours.push_back({memory.pid, memory.nonce, self ? 0 : verdict(peer).mailbox});
+    }
+    return engine::hand_over(
+        group_, neighbours, letter, mailbox_,
+        [this](std::size_t peer, os::Letter& theirs) { receive(static_cast<int>(peer), theirs); });
+  }
+
+  void receive(int peer, os::Letter& letter) {
+    if (peer == 0 && !status_.ok() && letter.fds[0] >= 0)
+      status_ = node_->segment_.attach(invitation_, std::exchange(letter.fds[0], -1));
+    if (reach(peer).lacks_descriptor() && letter.fds[1] >= 0)
+      reach(peer).open_commons(arrival(peer).memory, allowed_, std::exchange(letter.fds[1], -1));
+  }
+
+  bool conclude() {
+    bool attached = true;
+    node_->ways_.mapped = node_->ways_.copied = true;
+    for (int peer = 0; peer < node_->size(); ++peer) {
+      attached = attached && verdict(peer).attached != 0;
+      node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;
+      node_->ways_.copied = node_->ways_.copied && verdict(peer).copied != 0;
+    }
+    return attached;
+  }
+
+  [[nodiscard]] std::size_t world_rank(int peer) const {
+    return static_cast<std::size_t>(node_->member(peer).rank);
+  }
+  [[nodiscard]] const Arrival& arrival(int peer) const { return arrivals_[world_rank(peer)]; }
+  [[nodiscard]] const Verdict& verdict(int peer) const { return verdicts_[world_rank(peer)]; }
+  [[nodiscard]] memory::Reach& reach(int peer) {
+    return node_->reaches_[static_cast<std::size_t>(peer)];
+  }
+
+  const Exchange& group_;
+  memory::Allowed allowed_;
+  std::shared_ptr<Node> node_ = std::make_shared<Node>();
+  std::vector<Arrival> arrivals_;
+  std::vector<Verdict> verdicts_;
+  segment::Invitation invitation_;
+  os::Mailbox mailbox_;
+  bool signed_in_ = false;
+  Status status_;  // of this process and the segment
+};
+
+Status Node::join(const Exchange& group, std::shared_ptr<Node>& joined) {
+  return Joining(group).run(joined);
+}
+
+}  // namespace tutti::engine

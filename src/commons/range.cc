@@ -53,6 +53,7 @@ const char* reserve(std::uint64_t bytes) {
     failure = "no address space";
     void* base = os::map_shared(fd, bytes, range_alignment);
     if (base != nullptr) {
+      if (options().commons_huge) os::prefer_huge_pages(base, bytes);
       heap.fd = fd;
       heap.base = static_cast<std::byte*>(base);
       heap.extents.start(map, static_cast<std::uint32_t>(pages),

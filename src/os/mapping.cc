@@ -48,6 +48,8 @@ bool make_accessible(void* at, std::size_t bytes) {
   return ::mprotect(at, bytes, readable_writable) == 0;
 }
 
+void prefer_huge_pages(void* at, std::size_t bytes) { (void)::madvise(at, bytes, MADV_HUGEPAGE); }
+
 bool replace_private(void* at, std::size_t bytes, bool accessible) {
   if (bytes == 0) return true;
   if (map(at, bytes, accessible ? readable_writable : PROT_NONE, anonymous | MAP_FIXED, -1) ==

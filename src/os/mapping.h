@@ -16,6 +16,8 @@ namespace tutti::os {
 // dumps, until make_accessible().
 [[nodiscard]] void* map_shared(int fd, std::size_t bytes, std::size_t alignment);
 [[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
+// Wishes for huge pages, which the kernel grants shared memory only where shmem_enabled says so.
+void prefer_huge_pages(void* at, std::size_t bytes);
 
 // Puts zeroed private memory in the place of whatever is mapped at [at, at + bytes).
 [[nodiscard]] bool replace_private(void* at, std::size_t bytes, bool accessible);

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "base/base.h"
+#include "os/mapping.h"
 
 namespace tutti::os {
 namespace {
 
 constexpr std::size_t step_bytes = std::size_t{64} << 20;
+// The kernel maps a huge page of the file as one only where address and offset agree.
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -19,9 +22,8 @@ Window::Window(Window&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), open_(other.open_.load()) {}
 
 bool Window::map(int fd, std::size_t bytes) {
-  void* base = ::mmap(nullptr, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) return false;
-  ::madvise(base, bytes, MADV_DONTDUMP);
+  void* base = map_shared(fd, bytes, huge_page_bytes);
+  if (base == nullptr) return false;
   base_ = static_cast<std::byte*>(base);
   bytes_ = bytes;
   return true;

@@ -40,9 +40,12 @@ Answer commons() {
   if (proc.ok) return {true, "a process maps a peer's memfd through /proc/PID/fd", ""};
   const PairResult pidfd = try_pair(share_through_pidfd);
   if (pidfd.ok) return {true, "a process maps a peer's memfd through pidfd_getfd", ""};
-  return {false, "/proc/PID/fd: " + proc.why + "; pidfd_getfd: " + pidfd.why,
+  const std::string refused = "/proc/PID/fd: " + proc.why + "; pidfd_getfd: " + pidfd.why;
+  const PairResult socket = try_pair(share_through_socket);
+  if (socket.ok) return {true, "processes send each other their memfds (" + refused + ")", ""};
+  return {false, refused + "; socket: " + socket.why,
           "start the ranks in one container, as one user, with a seccomp profile that lets them "
-          "open /proc/PID/fd; until then Tutti copies"};
+          "open /proc/PID/fd or connect Unix sockets; until then Tutti leaves all to the MPI"};
 }
 
 Answer cma() {
@@ -79,7 +82,9 @@ Answer huge_pages() {
   const std::size_t open = line->find('[');
   const std::string mode = line->substr(open + 1, line->find(']') - open - 1);
   const bool yes = mode == "always" || mode == "within_size" || mode == "advise" || mode == "force";
-  return {yes, "shmem_enabled is " + mode,
+  return {yes,
+          "shmem_enabled is " + mode +
+              (mode == "advise" ? ": used with TUTTI_COMMONS_HUGE=1, at the cost of memory" : ""),
           std::string("as root: echo advise > ") + path + " (fewer page faults on first touch)"};
 }
 

@@ -57,6 +57,13 @@ int share_through_pidfd(const Peer& peer, std::uint64_t& seen) {
   return map_and_read(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, peer.memfd, 0)), seen);
 }
 
+int share_through_socket(const Peer& peer, std::uint64_t& seen) {
+  os::Letter letter;
+  if (!peer.mailbox->receive(letter)) return EACCES;
+  errno = EMFILE;  // the letter is there, but this process may open nothing more
+  return map_and_read(letter.fds[0], seen);
+}
+
 int copy_through_kernel(const Peer& peer, std::uint64_t& seen) {
   // Into the heap: some sandboxes pass stack addresses and refuse others.
   const auto copy = std::make_unique<std::uint64_t>(0);
@@ -70,8 +77,12 @@ int copy_through_kernel(const Peer& peer, std::uint64_t& seen) {
 PairResult try_pair(Attempt attempt) {
   const auto word =
       std::make_unique<std::uint64_t>(0x7475747469000000ull ^ static_cast<std::uint64_t>(getpid()));
-  const Peer peer{getpid(), memfd_create("tutti-probe", MFD_CLOEXEC), word.get()};
+  os::Mailbox mailbox;
+  const Peer peer{getpid(), memfd_create("tutti-probe", MFD_CLOEXEC), word.get(), &mailbox};
   if (peer.memfd < 0) return {false, std::string("memfd_create: ") + std::strerror(errno)};
+  os::Letter letter;
+  letter.fds[0] = peer.memfd;
+  if (mailbox.open(1).ok()) (void)os::post(mailbox.name(), peer.pid, letter);
   int ends[2];
   Reply reply{EIO, 0};
   if (write(peer.memfd, word.get(), word_bytes) == ssize_t{word_bytes} &&

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "os/mailbox.h"
+
 namespace tutti::probe {
 
 // What the child must find: the parent's word, in a memfd and on its heap.
@@ -14,12 +16,14 @@ struct Peer {
   pid_t pid;
   int memfd;
   const std::uint64_t* heap_word;
+  os::Mailbox* mailbox;  // in which the memfd lies too, unless it could not be posted
 };
 
 // Runs in the child: 0 and the parent's word in `seen`, or an errno.
 using Attempt = int (*)(const Peer& peer, std::uint64_t& seen);
 int share_through_proc(const Peer& peer, std::uint64_t& seen);
 int share_through_pidfd(const Peer& peer, std::uint64_t& seen);
+int share_through_socket(const Peer& peer, std::uint64_t& seen);
 int copy_through_kernel(const Peer& peer, std::uint64_t& seen);
 
 struct PairResult {

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Not a layer of the library: a program that may use base/ and itself.
-PROGRAMS = {"probe": {"base", "probe"}}
+# Not a layer of the library: a program that may use base/, os/ and itself.
+PROGRAMS = {"probe": {"base", "os", "probe"}}
 SUFFIXES = {".h", ".cc", ".def"}
 MOST_LINES = 600
 

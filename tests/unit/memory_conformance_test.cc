@@ -280,6 +280,41 @@ TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// Whether the kernel's flags of the mapping that holds `address` name `flag` (proc_pid_smaps(5)).
+bool mapping_has(const void* address, const char* flag) {
+  std::FILE* file = std::fopen("/proc/self/smaps", "r");
+  RANK_CHECK(file != nullptr);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  char line[512];
+  bool here = false, found = false;
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    unsigned long from = 0, to = 0;
+    if (std::sscanf(line, "%lx-%lx ", &from, &to) == 2) here = from <= at && at < to;
+    if (here && std::strncmp(line, "VmFlags:", 8) == 0) found = std::strstr(line, flag) != nullptr;
+  }
+  std::fclose(file);
+  return found;
+}
+
+TEST(HugePages, AreAskedForWhenTheUserWishesAndCouldBeMapped) {
+  if (::access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+    GTEST_SKIP() << "this kernel has none";
+  for (const char* wish : {"0", "1"}) {
+    const auto endings = test::fork_ranks(2, [wish](Rank& self) {
+      ::setenv("TUTTI_COMMONS_HUGE", wish, 1);
+      Pair pair(self, backends[0]);
+      constexpr std::size_t size = std::size_t{8} << 20;
+      void* mine = commons::allocate(size, 4096, false);
+      RANK_CHECK(mine != nullptr && mapping_has(mine, " hg ") == (*wish == '1'));
+      const Card theirs = swap_cards(self, offer(mine, size, backends[0].ways));
+      const auto here = reinterpret_cast<std::uintptr_t>(pair.reach.map(theirs));
+      RANK_CHECK(here != 0 && (here - theirs.address) % (std::size_t{2} << 20) == 0);
+      barrier(self);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+  }
+}
+
 // Only address space: what a Reach opens, it gives back.
 TEST(Reach, LeavesNothingBehind) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "engine/handover.h"
 #include "support/denied.h"
 #include "support/teams.h"
 
@@ -194,6 +195,42 @@ TEST(Handover, OfMoreThanFitsAtOnce) {
     RANK_CHECK(Node::join(counted, node).ok() && node->ways().mapped);
     RANK_CHECK(rounds > 5);
     test::meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Letters that do not hold the secret, and letters of processes that are no neighbours.
+TEST(Handover, IgnoresStrangers) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    struct Address {
+      pid_t pid;
+      std::uint64_t mailbox;
+    } all[3];
+    os::Mailbox mailbox;
+    RANK_CHECK(mailbox.open(8).ok());
+    const Address mine{::getpid(), mailbox.name()};
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    os::Letter letter;
+    letter.fds = {STDERR_FILENO, -1};
+    for (const std::uint64_t wrong : {0, 99})
+      for (const Address& to : all) {
+        letter.secret = wrong;
+        RANK_CHECK(os::post(to.mailbox, to.pid, letter) == os::Posted::yes);
+      }
+    std::vector<Neighbour> neighbours;  // rank 2 is none
+    for (int rank = 0; rank < 2; ++rank)
+      neighbours.push_back(
+          {all[rank].pid, static_cast<std::uint64_t>(rank + 1), all[rank].mailbox});
+    letter.secret = static_cast<std::uint64_t>(self.rank + 1);
+    std::vector<std::size_t> from;
+    RANK_CHECK(hand_over(self.world, neighbours, letter, mailbox,
+                         [&](std::size_t index, os::Letter& theirs) {
+                           RANK_CHECK(theirs.fds[0] >= 0 && theirs.fds[1] < 0);
+                           from.push_back(index);
+                         }));
+    std::sort(from.begin(), from.end());
+    const std::vector<std::size_t> expected{0, 1};
+    RANK_CHECK(from == (self.rank < 2 ? expected : std::vector<std::size_t>()));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

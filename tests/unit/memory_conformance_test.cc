@@ -259,6 +259,9 @@ TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
 
 // As on a node with 600 ranks: whole windows do not fit this address space, bounded ones do.
 TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes most of the address space";
+#endif
   const auto endings = test::fork_ranks(2, [](Rank& self) {
     constexpr std::size_t ranks = 600;
     ::setenv("TUTTI_COMMONS_RANGE", "256G", 1);

@@ -159,7 +159,7 @@ class Scene {
     const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
     coll::Work work{.send = send.data(),
                     .recv = recv.data(),
-                    .count = op.count,
+                    .count = facts_of(op, script_.ranks).bytes / kind.bytes,
                     .element_bytes = kind.bytes,
                     .kernel = &kind.kernel,
                     .root = op.root,

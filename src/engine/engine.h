@@ -63,10 +63,10 @@ class Team {
   [[nodiscard]] const Account& account_so_far() const { return account_; }
 
  private:
-  Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank);
+  Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
+       bool strict);
 
-  // Whether all members are about to call the same, for TUTTI_CHECK=strict.
-  [[nodiscard]] bool all_agree();
+  [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] fabric::Emergencies emergencies();
   [[nodiscard]] int world_rank(int member) const;
   // For messages: "Allreduce of 8 bytes".
@@ -78,6 +78,7 @@ class Team {
   std::vector<fabric::Desk*> desks_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
+  bool strict_;  // all calls are compared before each
   std::uint64_t call_ = 0;
   Trouble trouble_ = Trouble::none;
   Account account_;

@@ -27,6 +27,7 @@ struct Enrolment {
   std::uint64_t node;  // 0: none
   std::uint64_t slice;
   std::int32_t node_rank;
+  std::int32_t strict;  // TUTTI_CHECK, which a launcher may have given to some ranks alone
 };
 
 bool same_node(const std::vector<Enrolment>& members) {
@@ -42,7 +43,7 @@ bool same_host(const std::vector<Enrolment>& members) {
 
 bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
            std::vector<Enrolment>& members) {
-  Enrolment mine{host_id(), 0, 0, 0};
+  Enrolment mine{host_id(), 0, 0, 0, std::strcmp(options().check, "strict") == 0};
   if (node != nullptr) {
     mine.node = node->id();
     mine.node_rank = node->rank();
@@ -95,9 +96,13 @@ std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
   why = "the node segment is full";
   if (members[0].slice == 0) return nullptr;
   std::vector<int> ranks;
-  for (const Enrolment& member : members) ranks.push_back(member.node_rank);
+  bool strict = false;
+  for (const Enrolment& member : members) {
+    ranks.push_back(member.node_rank);
+    strict = strict || member.strict != 0;
+  }
   return std::unique_ptr<Team>(
-      new Team(std::move(node), members[0].slice, std::move(ranks), group.rank));
+      new Team(std::move(node), members[0].slice, std::move(ranks), group.rank, strict));
 }
 
 namespace {
@@ -151,13 +156,15 @@ constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "com
 
 }  // namespace
 
-Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank)
+Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
+           bool strict)
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node_->segment(), slice_, members_.size())),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), emergencies()),
-      fabric_(host_, desks_, rank) {
+      fabric_(host_, desks_, rank),
+      strict_(strict) {
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }
@@ -171,21 +178,23 @@ Team::~Team() {
   node_->segment().leave_slice(slice_);
 }
 
-bool Team::all_agree() {
-  const fabric::Task task =
-      size() <= 8 ? coll::barrier::flat(fabric_, {}) : coll::barrier::dissemination(fabric_, {});
-  return task.done();
+// By the first algorithm of its table that fits. False when it met an error.
+bool Team::perform(coll::Collective collective, const coll::Work& work) {
+  const coll::Facts facts{size(), work.bytes()};
+  for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
+    if (!row.fits(facts)) continue;
+    const fabric::Task task = row.run(fabric_, work);
+    return task.done() && !host_.failed();
+  }
+  return false;
 }
 
 Trouble Team::run(coll::Collective collective, coll::Work work) {
   if (trouble_ != Trouble::none) [[unlikely]]
     return Trouble::told;
-  const coll::Facts facts{size(), work.bytes()};
   call_ = Call{collective, work.root, work.op, work.bytes()}.encode();
   fabric_.begin(call_);
   host_.begin_call();
-  static const bool strict = std::strcmp(options().check, "strict") == 0;
-  bool done = !strict || all_agree();
   static const coll::Stores* const wanted = wanted_stores();
   const std::size_t moved = moved_bytes(work);
   const bool learns = moved >= coll::direct_bytes && wanted == nullptr;
@@ -193,14 +202,9 @@ Trouble Team::run(coll::Collective collective, coll::Work work) {
   if (learns) choice = stores_chooser().choose(collective, written_by(work), moved);
   work.stores = wanted != nullptr ? *wanted : choice.stores;
 
-  for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
-    if (!row.fits(facts)) continue;
-    if (!done) break;
-    const fabric::Task task = row.run(fabric_, work);
-    done = task.done() && !host_.failed();
-    break;
-  }
-  if (!done) [[unlikely]] {
+  // A barrier says this call, too, and everyone in it looks at others.
+  const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
+  if (!agreed || !perform(collective, work)) [[unlikely]] {
     // Those who wait for this member look here.
     desks_[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
     return trouble_;

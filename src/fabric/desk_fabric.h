@@ -166,12 +166,8 @@ class DeskFabric {
     Step step;
     std::uint32_t chunks;
     bool poll(Watch& watch) const {
-      Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
-      const std::uint64_t seen = desk.share.landed.load(std::memory_order_acquire);
       // Another step there, a later one, means that its owner saw all chunks land and went on.
-      if (!of_step(seen, step) || (seen & count_mask) >= chunks) return true;
-      watch = {&desk.share.landed, &desk.sleepers, seen, step, fabric->desks_};
-      return false;
+      return fabric->counted(&segment::Share::landed, peer, step, chunks, true, watch);
     }
     [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
@@ -193,11 +189,7 @@ class DeskFabric {
     Step step;
     std::uint32_t pieces;
     bool poll(Watch& watch) const {
-      Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
-      const std::uint64_t seen = desk.share.claimed.load(std::memory_order_acquire);
-      if (of_step(seen, step) && (seen & count_mask) >= pieces) return true;
-      watch = {&desk.share.claimed, &desk.sleepers, seen, step, fabric->desks_};
-      return false;
+      return fabric->counted(&segment::Share::claimed, peer, step, pieces, false, watch);
     }
     [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
@@ -236,6 +228,18 @@ class DeskFabric {
   // Whether a word of a Share is about `step`; it holds the step without its uppermost bits.
   [[nodiscard]] static bool of_step(std::uint64_t word, Step step) {
     return ((word ^ step << segment::share_count_bits) & ~count_mask) == 0;
+  }
+
+  // Whether a word of a peer's share counts so many of `step`; or is of another one, if that will
+  // do.
+  [[nodiscard]] bool counted(std::atomic<std::uint64_t> segment::Share::*word, int peer, Step step,
+                             std::uint32_t count, bool other_step, Watch& watch) const {
+    Desk& desk = *desks_[static_cast<std::size_t>(peer)];
+    const std::atomic<std::uint64_t>& counter = desk.share.*word;
+    const std::uint64_t seen = counter.load(std::memory_order_acquire);
+    if (of_step(seen, step) ? (seen & count_mask) >= count : other_step) return true;
+    watch = {&counter, &desk.sleepers, seen, step, desks_};
+    return false;
   }
 
   template <class Condition>

@@ -13,20 +13,17 @@ bool NodeHost::in_vain(const Watch& watch) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
-    const auto it = static_cast<int>(i);
-    if (watch.desks[i]->failed.load(std::memory_order_acquire) != 0) {
-      // It may have met its error after it had done its part of this.
-      if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
-      if (!std::exchange(failed_, true)) emergencies_.told(emergencies_.context, it);
-      return true;
-    }
-    if (peer.pid == 0 || !segment::Segment::marked_as_ended(*peer.presence)) continue;
-    if (!os::is_ending(peer.pid)) continue;  // a thread of it may have ended alone
+    const bool has_failed = watch.desks[i]->failed.load(std::memory_order_acquire) != 0;
+    const bool may_be_dead = peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence);
+    // A thread of it may have ended alone.
+    if (!has_failed && !(may_be_dead && os::is_ending(peer.pid))) continue;
     // Looked at once more after its end is known: its last act may have been the awaited one, or
-    // it may have done its part and left for good.
+    // it may have done its part and left for good, or have failed in a later call.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
     if (watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step) continue;
-    if (!std::exchange(failed_, true)) emergencies_.peer_lost(emergencies_.context, it);
+    if (!std::exchange(failed_, true))
+      (has_failed ? emergencies_.told : emergencies_.peer_lost)(emergencies_.context,
+                                                                static_cast<int>(i));
     return true;
   }
   return false;

@@ -53,12 +53,12 @@ int Front<H>::move(engine::Team& team, H comm, Collective collective, Side<H>& o
   return code;
 }
 
-// The team for a collective whose blocks may need a list.
+// The team for a collective in which every member says something of every other.
 template <class H>
 engine::Team* Front<H>::listing_team_for(Collective collective, H comm) {
   engine::Team* team = team_for(collective, comm);
   if (team == nullptr || team->size() <= coll::exchange::most_listed) return team;
-  return leave(collective, "too many ranks for blocks of different sizes");
+  return leave(collective, "too many ranks for this collective");
 }
 
 template <class H>

@@ -27,13 +27,6 @@ struct Native {
   int (*barrier)(H comm);
   Forms<H, int, int> small;
   Forms<H, Count, Aint> large;  // nullptr where the MPI has none
-  template <class N>
-  [[nodiscard]] const auto& forms() const {
-    if constexpr (sizeof(N) == sizeof(int))
-      return small;
-    else
-      return large;
-  }
 
   int (*iprobe)(int source, int tag, H comm, int* flag, void* status);
   int (*win_test)(H window, int* flag);

@@ -39,6 +39,11 @@ class Temporary {
 // Blocks, for which few members need no heap.
 class Blocks {
  public:
+  Blocks() {}
+  ~Blocks() {}
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
   void push_back(const coll::Block& block) {
     if (count_ == few && many_.empty()) many_.assign(few_, few_ + few);
     if (count_ < few)
@@ -58,12 +63,6 @@ class Blocks {
     coll::Block few_[few];
   };
   std::vector<coll::Block> many_;
-
- public:
-  Blocks() {}
-  ~Blocks() {}
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
 };
 
 // What is to be known of a datatype.

@@ -128,6 +128,39 @@ int finalized() {
   return during == 0 || after != 0 || in[5] != rank + 1;
 }
 
+// Rank 0 sends itself more than it has room for: few bytes where many were agreed upon, and many.
+int selfish() {
+  int wrong = 0;
+  for (const int room : {1, 10, 1000, 10'000}) {
+    const int sent = 200 * room;
+    for (int kind = 0; kind < 4; ++kind) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+      std::vector<int> in(static_cast<std::size_t>(sent * size), rank + 1);
+      std::vector<int> out(static_cast<std::size_t>(room * size + 16), -1);
+      const bool all = kind >= 2;  // there everyone does so
+      const int out_count = rank == 0 || all ? sent : room;
+      int code = 0;
+      if (kind == 0)
+        code = MPI_Gather(in.data(), out_count, MPI_INT, out.data(), room, MPI_INT, 0, comm);
+      if (kind == 1)
+        code = MPI_Scatter(in.data(), sent, MPI_INT, out.data(), room, MPI_INT, 0, comm);
+      if (kind == 2)
+        code = MPI_Allgather(in.data(), sent, MPI_INT, out.data(), room, MPI_INT, comm);
+      if (kind == 3) code = MPI_Alltoall(in.data(), sent, MPI_INT, out.data(), room, MPI_INT, comm);
+      const int behind = kind == 1 ? room : room * size;
+      if (rank == 0 && (class_of(code) != MPI_ERR_TRUNCATE || out[behind] != -1)) {
+        std::printf("kind %d, room %d: code %d, behind it %d\n", kind, room, code, out[behind]);
+        ++wrong;
+      }
+      PMPI_Barrier(MPI_COMM_WORLD);
+      MPI_Comm_free(&comm);
+    }
+  }
+  return wrong != 0;
+}
+
 // Each rank takes itself for the root, which nobody notices but by looking.
 int rooted() {
   int value = rank;
@@ -243,6 +276,7 @@ int main(int argc, char** argv) {
   if (what == "truncated") result = truncated();
   if (what == "aborted") result = aborted();
   if (what == "finalized") return finalized();
+  if (what == "selfish") result = selfish();
   if (what == "rooted") result = rooted();
   if (what == "forked") result = forked();
   if (what == "communicators") result = communicators();

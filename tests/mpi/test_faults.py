@@ -94,6 +94,14 @@ def test_what_is_too_long_is_an_error_of_the_receiver(mpi: Mpi, rung: str) -> No
 
 
 @every_mpi
+@pytest.mark.parametrize("rung", RUNGS)
+def test_what_a_rank_sends_itself_must_fit_too(mpi: Mpi, rung: str) -> None:
+    result = faults(mpi, 2, "selfish", {"TUTTI_MEMORY": rung})
+    assert result.returncode == 0, result.stdout
+    assert re.search(r"rank 0 sends \d+ bytes to rank 0 in MPI_Alltoall", result.stdout)
+
+
+@every_mpi
 def test_strict_checks_see_what_nobody_meets(mpi: Mpi, tmp_path) -> None:
     assert faults(mpi, 2, "rooted").returncode == 0
     report = tmp_path / "report.json"

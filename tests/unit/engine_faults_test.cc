@@ -2,6 +2,7 @@
 // What goes wrong in a team ends with one sentence, soon, and leaves nothing behind.
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <set>
 
@@ -123,6 +124,37 @@ TEST(Faults, WhoHasDoneItsPartMayLeave) {
                                    .root = 0});
     if (self.rank == 2) std::_Exit(0);  // without a word, not even to the segment
     if (self.rank == 0) RANK_CHECK(sum == 3);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Rank 2 has done its part of a Reduce and meets an error in the next call, on its own, while rank
+// 0 still waits for rank 1 in the Reduce: that must go well, and the next call must not.
+TEST(Faults, AnErrorInTheNextCallIsNoneInThis) {
+  auto* failed = static_cast<std::atomic<int>*>(
+      ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const auto endings = test::fork_ranks(3, [failed](Rank& self) {
+    const auto team = team_of(self, "cma,bounce");
+    float value = 1, sum = 0;
+    if (self.rank == 1) {  // comes only when rank 2 has failed, and time enough to be missed
+      while (failed->load() == 0) ::usleep(1000);
+      ::usleep(50'000);
+    }
+    const Trouble first =
+        team->run(Collective::reduce, {.send = &value,
+                                       .recv = &sum,
+                                       .count = 1,
+                                       .element_bytes = 4,
+                                       .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
+                                       .root = 0});
+    RANK_CHECK(first == Trouble::none && (self.rank != 0 || sum == 3));
+    std::vector<std::byte> memory(100 * 4);
+    const std::vector<coll::Block> out(1, {memory.data(), self.rank == 2 ? 50u : 8u});
+    const std::vector<coll::Block> in(3, {memory.data() + 100, 8});
+    const Trouble second =
+        team->run(Collective::allgather, {.count = 8, .element_bytes = 1, .out = out, .in = in});
+    if (self.rank == 2) *failed = 1;
+    RANK_CHECK(second == (self.rank == 2 ? Trouble::truncated : Trouble::told));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

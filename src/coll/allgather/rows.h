@@ -2,15 +2,15 @@
 // Allgather and Allgatherv.
 #pragma once
 
-#include "coll/allgather/line.h"
 #include "coll/exchange/everybody.h"
+#include "coll/exchange/line.h"
 
 namespace tutti::coll::allgather {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
     {"line", "blocks ride in the flags", [](const Facts& x) { return fits_line(x.bytes); },
-     line<F>},
+     exchange::line<F, exchange::Senders::everyone>},
     {"exchange", "everyone reads everyone's block", [](const Facts&) { return true; },
      exchange::everybody<F>},
 };

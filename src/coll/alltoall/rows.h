@@ -2,8 +2,8 @@
 // Alltoall, Alltoallv and Alltoallw.
 #pragma once
 
-#include "coll/alltoall/line.h"
 #include "coll/exchange/everybody.h"
+#include "coll/exchange/line.h"
 
 namespace tutti::coll::alltoall {
 
@@ -11,7 +11,7 @@ template <Fabric F>
 inline constexpr Row<F> rows[] = {
     {"line", "all blocks of a sender ride in its flag",
      [](const Facts& x) { return fits_line(x.bytes * static_cast<std::size_t>(x.ranks)); },
-     line<F>},
+     exchange::line<F, exchange::Senders::everyone>},
     {"exchange", "everyone reads its block of everyone's", [](const Facts&) { return true; },
      exchange::everybody<F>},
 };

@@ -16,16 +16,13 @@ Task everybody(F& f, const Work& work) {
   const Step step = f.next_step();
   Outgoing<F> mine(f, work.out);
   Streams<F> streams(f, step, work.out.size());
-  if (mine.needs_slot())
-    co_await f.staging_room(step);
-  else
-    co_await f.room(step);
-  std::byte* const bounce = bounce_of(f, mine, work);
+  co_await mine.room(step);
+  std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
   mine.post(step);
   streams.add(mine);
   const int me = f.rank();
   f.begin_work();
-  move(work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
+  keep(f, work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
   f.end_work();
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();

@@ -56,9 +56,19 @@ void for_pieces(const Block& block, std::size_t bytes, Body body) {
     body(begin, std::min(piece, bytes - begin));
 }
 
-// Within one member.
-inline void move(const Block& to, const Block& from, std::byte* bounce, Stores stores) {
-  const std::size_t bytes = std::min(from.bytes, to.bytes);
+// More bytes than there is room for are an error of the program.
+template <Fabric F>
+[[nodiscard]] bool admits(F& f, int peer, std::size_t sent, const Block& into) {
+  if (sent <= into.bytes) return true;
+  f.surplus(peer, sent, into.bytes);
+  return false;
+}
+
+// What a member sends itself. `bounce` is used if both have gaps.
+template <Fabric F>
+void keep(F& f, const Block& to, const Block& from, std::byte* bounce, Stores stores) {
+  if (!admits(f, f.rank(), from.bytes, to)) return;
+  const std::size_t bytes = from.bytes;
   if (to.address == from.address && to.layout == from.layout) return;  // in place
   if (from.layout == nullptr) return unpack(to, 0, from.address, bytes, stores);
   if (to.layout == nullptr) return pack(to.address, from, 0, bytes, stores);
@@ -66,6 +76,16 @@ inline void move(const Block& to, const Block& from, std::byte* bounce, Stores s
     pack(bounce, from, begin, piece);
     unpack(to, begin, bounce, piece);
   });
+}
+
+// A bounce buffer for a member with data that has gaps, `before` bytes into the scratch.
+template <Fabric F>
+std::byte* bounce_of(F& f, const Work& work, std::size_t before = 0) {
+  const auto has_gaps = [](const Block& block) { return block.layout != nullptr; };
+  if (std::none_of(work.in.begin(), work.in.end(), has_gaps) &&
+      std::none_of(work.out.begin(), work.out.end(), has_gaps))
+    return nullptr;
+  return f.scratch(before + bounce_bytes) + before;
 }
 
 }  // namespace tutti::coll::exchange

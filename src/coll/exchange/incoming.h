@@ -46,28 +46,25 @@ class Incoming {
 
   // For blocks that are lent: writes `block` to that of member `index`.
   void put(int index, const Block& block, Stores stores) {
-    const Place place = place_of(index);
-    const std::size_t offset = static_cast<std::size_t>(index) * place.stride;
+    const auto [card, offset] = place_of(index);
     const std::size_t bytes = std::min(block.bytes, this->bytes(index));  // the owner will complain
-    if (std::byte* to = f_.map(peer_, place.card)) {
+    if (std::byte* to = f_.map(peer_, card)) {
       f_.take(Route::mapped);
       pack(to + offset, block, 0, bytes, stores);
     } else {
       f_.take(Route::copied);
-      if (block.layout == nullptr) return f_.write(peer_, place.card, offset, block.address, bytes);
+      if (block.layout == nullptr) return f_.write(peer_, card, offset, block.address, bytes);
       for_pieces(block, bytes, [&](std::size_t begin, std::size_t piece) {
         pack(bounce_, block, begin, piece);
-        f_.write(peer_, place.card, offset + begin, bounce_, piece);
+        f_.write(peer_, card, offset + begin, bounce_, piece);
       });
     }
   }
 
-  // The bytes for member `index`; more than fit are an error of the program.
+  // How much of that there is room for.
   [[nodiscard]] std::size_t admitted(int index, const Block& into) {
     const std::size_t sent = bytes(index);
-    if (sent <= into.bytes) return sent;
-    f_.surplus(peer_, sent, into.bytes);
-    return into.bytes;
+    return admits(f_, peer_, sent, into) ? sent : into.bytes;
   }
 
  private:
@@ -78,26 +75,28 @@ class Incoming {
     return entry;
   }
 
-  [[nodiscard]] Place place_of(int index) const {
+  // A block that stays in its owner's buffer: the card, and how far behind it.
+  struct Spot {
+    Card card;
+    std::size_t offset;
+  };
+  [[nodiscard]] Spot place_of(int index) const {
+    if (header_.shape == Shape::listed) return {entry(index).card, 0};
     Place place;
-    if (header_.shape == Shape::listed)
-      place.card = entry(index).card;
-    else
-      std::memcpy(&place, rest_, sizeof place);
-    return place;
+    std::memcpy(&place, rest_, sizeof place);
+    return {place.card, static_cast<std::size_t>(index) * place.stride};
   }
 
   void take_directly(int index, const Block& into, std::size_t bytes, Stores stores) {
-    const Place place = place_of(index);
-    const std::size_t offset = static_cast<std::size_t>(index) * place.stride;
-    if (const std::byte* from = f_.map(peer_, place.card)) {
+    const auto [card, offset] = place_of(index);
+    if (const std::byte* from = f_.map(peer_, card)) {
       f_.take(Route::mapped);
       unpack(into, 0, from + offset, bytes, stores);
     } else {
       f_.take(Route::copied);
-      if (into.layout == nullptr) return f_.read(peer_, place.card, offset, into.address, bytes);
+      if (into.layout == nullptr) return f_.read(peer_, card, offset, into.address, bytes);
       for_pieces(into, bytes, [&](std::size_t begin, std::size_t piece) {
-        f_.read(peer_, place.card, offset + begin, bounce_, piece);
+        f_.read(peer_, card, offset + begin, bounce_, piece);
         unpack(into, begin, bounce_, piece);
       });
     }

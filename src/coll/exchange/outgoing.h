@@ -37,16 +37,17 @@ class Outgoing {
   [[nodiscard]] const Block& to(int peer) const {
     return blocks_[header_.shape == Shape::single ? 0 : static_cast<std::size_t>(peer)];
   }
-  [[nodiscard]] bool needs_slot() const {
-    return header_.mode == Mode::packed || header_.shape == Shape::listed;
-  }
-
   // How much of the scratch is taken by a copy without gaps.
   [[nodiscard]] std::size_t regular_bytes() const {
     return gaps_ && use_ == Use::read ? total_ : 0;
   }
 
-  // After room(step), or staging_room(step) if needs_slot().
+  // To be awaited before post().
+  [[nodiscard]] auto room(Step step) {
+    const bool slot = header_.mode == Mode::packed || header_.shape == Shape::listed;
+    return slot ? f_.staging_room(step) : f_.room(step);
+  }
+
   void post(Step step) {
     std::byte* slot = f_.staging(f_.rank(), step);
     if (header_.shape == Shape::listed) list(slot);
@@ -156,14 +157,5 @@ class Outgoing {
   Header header_;
   Place place_;
 };
-
-// Memory for a receiver that also sends; the sender's own comes before it.
-template <Fabric F>
-std::byte* bounce_of(F& f, const Outgoing<F>& mine, const Work& work) {
-  bool gaps = mine.regular_bytes() > 0;
-  for (const Block& block : work.in) gaps = gaps || block.layout != nullptr;
-  if (!gaps) return nullptr;
-  return f.scratch(mine.regular_bytes() + bounce_bytes) + mine.regular_bytes();
-}
 
 }  // namespace tutti::coll::exchange

@@ -47,18 +47,14 @@ Task send(F& f, const Work& work, Step step) {
   using namespace exchange;
   Outgoing<F> mine(f, work.out, Use::pushed);
   const bool streamed = mine.mode() == Mode::streamed;
-  if (mine.needs_slot())
-    co_await f.staging_room(step);
-  else
-    co_await f.room(step);
+  co_await mine.room(step);
   if (streamed) f.open_share(step);
   mine.post(step);
   if (!streamed && mine.mode() != Mode::direct) {
     f.finish(step);
     co_return;
   }
-  std::byte* const bounce = work.out[0].layout != nullptr ? f.scratch(bounce_bytes) : nullptr;
-  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce);
+  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce_of(f, work));
   f.begin_work();
   const bool writable = root.mode() == Mode::direct;
   if (writable)
@@ -76,20 +72,15 @@ Task receive(F& f, const Work& work, Step step) {
   const int me = f.rank();
   const auto in = [&](int q) -> const Block& { return work.in[static_cast<std::size_t>(q)]; };
   Outgoing<F> lent(f, work.in, Use::written);
-  bool gaps = !work.out.empty() && work.out[0].layout != nullptr;
-  for (const Block& block : work.in) gaps = gaps || block.layout != nullptr;
-  std::byte* const bounce = gaps ? f.scratch(bounce_bytes) : nullptr;
+  std::byte* const bounce = bounce_of(f, work);
   bool asked = false;
   for (int q = 0; q < f.size(); ++q) asked = asked || (q != me && in(q).bytes >= direct_bytes);
   if (asked) {
-    if (lent.needs_slot())
-      co_await f.staging_room(step);
-    else
-      co_await f.room(step);
+    co_await lent.room(step);
     lent.post(step);
   }
   f.begin_work();
-  if (!work.out.empty()) move(in(me), work.out[0], bounce, work.stores);
+  if (!work.out.empty()) keep(f, in(me), work.out[0], bounce, work.stores);
   f.end_work();
   const bool writable = asked && lent.mode() == Mode::direct;
   bool written = false;

@@ -16,21 +16,17 @@ Task scatter(F& f, const Work& work) {
   Streams<F> streams(f, step, static_cast<std::size_t>(f.size()));
   if (me == work.root) {
     Outgoing<F> mine(f, work.out);
-    if (mine.needs_slot())
-      co_await f.staging_room(step);
-    else
-      co_await f.room(step);
-    std::byte* const bounce = bounce_of(f, mine, work);
+    co_await mine.room(step);
+    std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
     mine.post(step);
     streams.add(mine);
     f.begin_work();
-    if (!work.in.empty()) move(work.in[0], mine.to(me), bounce, work.stores);
+    if (!work.in.empty()) keep(f, work.in[0], mine.to(me), bounce, work.stores);
     f.end_work();
     co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
   } else {
-    std::byte* const bounce = work.in[0].layout != nullptr ? f.scratch(bounce_bytes) : nullptr;
-    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce);
+    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce_of(f, work));
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
     f.begin_work();
     root.take(me, work.in[0], work.stores);

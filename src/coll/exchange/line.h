@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What only moves data, where all that a sender sends rides in its flag's own line, and everybody
+// knows that it does: no header. Who only sends does not wait, but for room.
+#pragma once
+
+#include "coll/exchange/header.h"
+
+namespace tutti::coll::exchange {
+
+enum class Senders : std::uint8_t { root, others, everyone };  // others: all but the root
+
+template <Fabric F, Senders senders>
+Task line(F& f, const Work& work) {
+  const Step step = f.next_step();
+  const int me = f.rank();
+  const bool everyone = senders == Senders::everyone, from_root = senders == Senders::root;
+  const bool sends = everyone || (me == work.root) == from_root;
+  const int sources = everyone || !sends ? (from_root ? 1 : f.size() - 1) : 0;
+  const auto of = [](std::span<const Block> blocks, int q) -> const Block& {
+    return blocks[blocks.size() == 1 ? 0 : static_cast<std::size_t>(q)];
+  };
+  f.take(Route::line);
+  const bool keeps = !work.out.empty() && !work.in.empty();
+  if (keeps && !admits(f, me, of(work.out, me).bytes, of(work.in, me))) co_return;
+  if (sends) {
+    std::byte payload[segment::payload_bytes];
+    std::size_t used = 0;
+    for (const Block& block : work.out) {
+      pack(payload + used, block, 0, block.bytes);
+      used += block.bytes;
+    }
+    co_await f.room(step);
+    f.post(step, {payload, used});
+  }
+  std::byte bounce[segment::payload_bytes];
+  if (keeps) keep(f, of(work.in, me), of(work.out, me), bounce, work.stores);
+  const bool one_each = from_root || work.out.size() > 1;
+  for (int k = 1; k <= sources; ++k) {
+    const int q = from_root ? work.root : (me + k) % f.size();
+    const std::byte* theirs = co_await f.posted(q, step);
+    if (!everyone) f.expect(q, step + (from_root ? 1 : 2));  // in a row of calls they are ahead
+    const Block& into = of(work.in, q);
+    unpack(into, 0, theirs + (one_each ? static_cast<std::size_t>(me) * into.bytes : 0),
+           into.bytes);
+  }
+  if (sources == f.size() - 1) f.everyone_arrived();
+  f.finish(step);
+}
+
+}  // namespace tutti::coll::exchange

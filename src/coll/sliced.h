@@ -37,10 +37,11 @@ Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
   f.everyone_arrived();
 }
 
-// work_on(owner, begin, count), in elements, for every chunk that this member gets: of its own
-// slice alone, or of anybody's. Ends when all chunks of all members are done.
+// work_on(owner, begin, count), in elements of so many bytes, for every chunk that this member
+// gets: of its own slice alone, or of anybody's. Ends when all chunks of all members are done.
 template <Fabric F, class PartOf, class WorkOn>
-Task share_out(F& f, Step step, std::size_t chunk, bool alone, PartOf part_of, WorkOn work_on) {
+Task share_out(F& f, Step step, std::size_t element, std::size_t chunk, bool alone, PartOf part_of,
+               WorkOn work_on) {
   const int ranks = f.size();
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
@@ -53,9 +54,10 @@ Task share_out(F& f, Step step, std::size_t chunk, bool alone, PartOf part_of, W
     std::int64_t index;
     while ((index = f.claim(owner, step, chunks)) != fabric::no_chunk) {
       const std::size_t first = static_cast<std::size_t>(index) * chunk;
-      work_on(owner, slice.begin + first, std::min(chunk, slice.count - first));
+      const std::size_t size = std::min(chunk, slice.count - first);
+      work_on(owner, slice.begin + first, size);
       f.land(owner, step);
-      co_await f.pause();
+      co_await f.pause(size * element);
     }
   }
   for (int k = 0; k < ranks; ++k) {

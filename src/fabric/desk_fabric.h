@@ -203,7 +203,8 @@ class DeskFabric {
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }
   void end_work() { host_.end_work(); }
-  [[nodiscard]] auto pause() { return host_.pause(); }
+  [[nodiscard]] auto pause(std::size_t bytes) { return host_.pause(bytes); }
+  [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {
     return desks_[static_cast<std::size_t>(peer)]->staging[step % segment::slots];

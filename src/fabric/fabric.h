@@ -42,6 +42,10 @@ inline constexpr std::int64_t no_chunk = -1;
 enum class Route : std::uint8_t { line, staged, mapped, copied };
 inline constexpr std::size_t route_count = 4;
 
+// Who runs a nonblocking algorithm: the rank itself, while it waits or tests, or its progress
+// thread. Either may, unless the algorithm has said which.
+enum class Executor : std::uint8_t { either, rank, progress };
+
 template <class A>
 concept Awaitable = requires(A awaitable) {
                       { awaitable.await_ready() } -> std::same_as<bool>;
@@ -73,7 +77,10 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // take all members alike.
                    { f.begin_work() } -> std::same_as<void>;
                    { f.end_work() } -> std::same_as<void>;
-                   { f.pause() } -> Awaitable;  // a point where a simulated rank may be overtaken
+                   // So many bytes were moved or computed since the last pause: a simulated rank
+                   // may be overtaken here, and its time passes.
+                   { f.pause(n) } -> Awaitable;
+                   { f.on(Executor::rank) } -> Awaitable;  // goes on there
 
                    { f.open_share(step) } -> std::same_as<void>;
                    { f.claim(peer, step, chunks) } -> std::same_as<std::int64_t>;

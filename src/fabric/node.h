@@ -52,12 +52,13 @@ class NodeHost {
     decltype(auto) await_resume() { return condition.resume(); }
   };
 
-  struct Pause {
+  struct Nothing {
     bool await_ready() const noexcept { return true; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     void await_resume() const noexcept {}
   };
-  Pause pause() { return {}; }
+  Nothing pause(std::size_t) { return {}; }
+  Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 
   void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
     segment::wake(word, sleepers, patience_);

@@ -40,7 +40,8 @@ class SimHost {
     inline void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const noexcept {}
   };
-  Pause pause() { return {*this}; }
+  Pause pause(std::size_t) { return {*this}; }
+  Pause on(Executor) { return {*this}; }
 
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);
   void take(Route) {}

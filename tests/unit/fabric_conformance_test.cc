@@ -138,7 +138,7 @@ TYPED_TEST(Conformance, EachChunkIsClaimedOnce) {
       while ((index = f.claim(1, step, chunks)) != no_chunk) {
         EXPECT_LT(index, std::int64_t{chunks});
         ++(*done)[round][static_cast<std::size_t>(index)];
-        co_await f.pause();
+        co_await f.pause(0);
         f.land(1, step);
       }
       // Only rank 1 waits: the others may be late, and then must not take part in the next share.
@@ -146,7 +146,7 @@ TYPED_TEST(Conformance, EachChunkIsClaimedOnce) {
         co_await f.landed(1, step, chunks);
         for (const std::atomic<int>& times : (*done)[round]) EXPECT_EQ(times.load(), 1);
       } else {
-        co_await f.pause();
+        co_await f.pause(0);
         if (round > 0) {
           EXPECT_EQ(f.claim(1, step - 1, chunks), no_chunk);
         }
@@ -173,7 +173,7 @@ TYPED_TEST(Conformance, LandedChunksAreVisibleToAll) {
       f.everyone_arrived();
       std::int64_t index;
       while ((index = f.claim(0, step, chunks)) != no_chunk) {
-        co_await f.pause();
+        co_await f.pause(0);
         data[round * chunks + static_cast<std::size_t>(index)] = step;
         f.land(0, step);
       }
@@ -229,7 +229,7 @@ TYPED_TEST(Conformance, ScratchIsOnesOwnAndGrows) {
     for (const std::size_t bytes : {100u, 5'000u, 300'000u, 100u}) {
       std::byte* mine = f.scratch(bytes);
       std::memset(mine, f.rank() + 1, bytes);
-      co_await f.pause();
+      co_await f.pause(0);
       EXPECT_EQ(mine, f.scratch(bytes));
       for (std::size_t i = 0; i < bytes; ++i)
         if (mine[i] != static_cast<std::byte>(f.rank() + 1)) {

@@ -41,7 +41,7 @@ Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
     else
       f.read(work.root, root, begin, mine + begin, copy.size(chunk));
     f.land(f.rank(), step);
-    co_await f.pause();
+    co_await f.pause(copy.size(chunk));
   }
   co_await f.landed(f.rank(), step, copy.chunks());
 }
@@ -59,7 +59,7 @@ Task push(F& f, const Work& work, Step step, int peer, Card theirs, Copy copy) {
     else
       f.write(peer, theirs, begin, mine + begin, copy.size(chunk));
     f.land(peer, step);
-    co_await f.pause();
+    co_await f.pause(copy.size(chunk));
   }
 }
 

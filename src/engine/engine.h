@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 
 #include "base/status.h"
@@ -11,18 +12,31 @@
 #include "engine/call.h"
 #include "engine/exchange.h"
 #include "engine/node.h"
+#include "engine/speaker.h"
 #include "engine/stores.h"
 #include "fabric/node.h"
+#include "progress/progress.h"
 
 namespace tutti::engine {
 
+// Collectives, and behind them the nonblocking ones.
+inline constexpr std::size_t kinds = 2 * coll::collective_count;
+[[nodiscard]] constexpr std::size_t kind_of(coll::Collective collective, bool blocking) {
+  return static_cast<std::size_t>(collective) + (blocking ? 0 : coll::collective_count);
+}
+
+// "Allreduce", "Iallreduce".
+[[nodiscard]] std::array<char, 32> name_of_kind(std::size_t kind);
+
 // What was moved, summed over the teams of this process; plain data, so that it can be exchanged.
 struct Account {
-  std::array<std::uint64_t, coll::collective_count> calls{};
-  std::array<std::uint64_t, coll::collective_count> bytes{};
+  std::array<std::uint64_t, kinds> calls{};
+  std::array<std::uint64_t, kinds> bytes{};
   std::array<std::uint64_t, fabric::route_count> route_bytes{};
 
   Account& operator+=(const Account& other);
+  // One call; returns the name of its way.
+  const char* add(std::size_t kind, std::size_t moved, fabric::Route route);
 };
 [[nodiscard]] Account account();
 
@@ -31,24 +45,22 @@ struct Account {
 [[nodiscard]] const char* last_way();
 void forget_last_way();  // so that a call that went to the MPI instead shows
 
-// How a collective ended. After any trouble the team is of no use any more: what the members still
-// call on it ends with `told`.
-enum class Trouble : std::uint8_t {
-  none,
-  mismatched,   // members called different things
-  truncated,    // one sends more than another has room for
-  lost,         // a member's process has ended
-  unreachable,  // a buffer could not be read or written
-  told,         // another member has met one of these, and has said so
+// A nonblocking collective, from Team::start() to Team::finish().
+struct Pending : progress::Operation {
+  StoresChooser::Choice choice{};
+  bool learns = false;
 };
 
+// This process's; lives to its end.
+[[nodiscard]] progress::Driver& driver();
+
 // A group of ranks of one node that call collectives together: one member's side of it.
-class Team {
+class Team : public std::enable_shared_from_this<Team> {
  public:
   // Collective over the group; nullptr on all members alike when they cannot be a team, and `why`
   // then says so in one clause. `home` is the Node joined at start, if any; a group with members
   // from elsewhere on this host joins one of its own.
-  [[nodiscard]] static std::unique_ptr<Team> create(const Exchange& group,
+  [[nodiscard]] static std::shared_ptr<Team> create(const Exchange& group,
                                                     const std::shared_ptr<Node>& home,
                                                     const char*& why);
   ~Team();
@@ -56,6 +68,15 @@ class Team {
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
   // Whoever notices a trouble says so on standard error.
   Trouble run(coll::Collective collective, coll::Work work);
+
+  // The same, nonblocking: `pending` holds the collective and the work, and goes to the driver.
+  // When it comes back from there, a thread of the rank calls finish(), in any order.
+  void start(Pending& pending);
+  static Trouble finish(Pending& pending);
+
+  // The communicator is gone: nothing new will come, what is under way goes on.
+  void disband() { disbanded_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool disbanded() const { return disbanded_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] int rank() const { return fabric_.rank(); }
   [[nodiscard]] int size() const { return fabric_.size(); }
@@ -67,21 +88,26 @@ class Team {
        bool strict);
 
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] fabric::Emergencies emergencies();
-  [[nodiscard]] int world_rank(int member) const;
-  // For messages: "Allreduce of 8 bytes".
-  [[nodiscard]] static const char* describe(std::uint64_t call, char (&text)[96]);
+
+  // What nonblocking collectives need; made for the first of them.
+  struct Background {
+    explicit Background(Team& team);
+    std::span<fabric::Desk* const> desks;
+    Speaker speaker;
+    progress::Lane lane;
+  };
 
   std::shared_ptr<Node> node_;
   std::uint64_t slice_;
-  std::vector<int> members_;  // ranks in the node
-  std::vector<fabric::Desk*> desks_;
+  std::vector<int> members_;          // ranks in the node
+  std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
+  Speaker speaker_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
   bool strict_;  // all calls are compared before each
-  std::uint64_t call_ = 0;
-  Trouble trouble_ = Trouble::none;
   Account account_;
+  std::unique_ptr<Background> background_;
+  std::atomic<bool> disbanded_{false};
 };
 
 }  // namespace tutti::engine

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes become a Node. Every decision that all must take alike rests on what all were told.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/base.h"
 #include "engine/handover.h"
 #include "engine/node.h"
+#include "engine/placing.h"
 #include "os/os.h"
 #include "topology/topology.h"
 
@@ -18,6 +20,7 @@ struct Arrival {
   memory::Introduction memory;
   std::uint64_t window_bytes;  // address space for those of all peers together
   topology::Seat seat;
+  os::CpuMask possible;  // where it could run
   std::int32_t asymmetric_fence;
 };
 // 2: the maker's invitation to the segment (others send nothing of use).
@@ -74,13 +77,12 @@ class Node::Joining {
   static Status no_allgather() { return Status::unsupported("the MPI's Allgather failed"); }
 
   bool arrive() {
-    const Arrival mine{host_id(),
-                       memory::introduce(allowed_),
-                       window_bytes(),
-                       {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
-                       os::enable_asymmetric_fence()};
+    const Arrival mine{host_id(),           memory::introduce(allowed_),
+                       window_bytes(),      {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
+                       os::possible_cpus(), os::enable_asymmetric_fence()};
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Seat> seats;
+    os::CpuMask job = mine.possible;
     bool asymmetric_fence = true;
     std::uint64_t window_bytes = mine.window_bytes;
     for (int rank = 0; rank < group_.size; ++rank) {
@@ -89,15 +91,40 @@ class Node::Joining {
       if (rank == group_.rank) node_->rank_ = node_->size();
       node_->members_.push_back({arrival.memory.pid, rank});
       seats.push_back(arrival.seat);
+      job = job & arrival.possible;
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
+    take_places(seats, job);
     node_->oversubscribed_ = topology::oversubscribed(seats);
     node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
+    node_->progress_.patience = node_->patience_;
     allowed_.window_bytes = window_bytes / seats.size() / page_bytes * page_bytes;
     node_->ways_.window_bytes = allowed_.window_bytes;
     node_->reaches_.resize(seats.size());
     return true;
+  }
+
+  // Where this rank runs, if Tutti is to say, and where its progress thread will.
+  void take_places(std::vector<topology::Seat>& seats, const os::CpuMask& job) {
+    std::vector<os::CpuMask> masks;
+    for (const topology::Seat& seat : seats) masks.push_back(seat.cpus);
+    const PlacingRequest request{options().progress, static_cast<int>(options().comm_cores)};
+    const Placing placing = place(request, masks, job, os::numa_domains());
+    const auto me = static_cast<std::size_t>(node_->rank_);
+    if (!placing.ranks.empty()) {
+      for (std::size_t rank = 0; rank < seats.size(); ++rank)
+        seats[rank].cpus = placing.ranks[rank];
+      if (!os::run_on(placing.ranks[me])) log::info("this rank could not be bound to its core");
+      os::CpuMask bound, free;
+      for (const os::CpuMask& mask : placing.ranks) bound |= mask;
+      for (const auto& mask : placing.progress) free |= mask.value_or(os::CpuMask{});
+      node_->kept_free_ =
+          "progress threads on core " + os::text_of(free) + ", ranks on core " + os::text_of(bound);
+    }
+    node_->progress_.thread = std::strcmp(options().progress, "none") != 0;
+    node_->progress_.cpus = placing.progress[me];
+    node_->progress_.dedicated = placing.dedicated(me);
   }
 
   // Makes the segment, or opens the host's; then the peers' memory.

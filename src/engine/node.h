@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/exchange.h"
 #include "memory/memory.h"
+#include "progress/progress.h"
 #include "segment/segment.h"
 
 namespace tutti::engine {
@@ -39,6 +41,10 @@ class Node {
   [[nodiscard]] memory::Ways ways() const { return ways_; }
   [[nodiscard]] segment::Patience patience() const { return patience_; }
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
+  // What --comm-cores has led to, for the report: "progress threads on core 1, ranks on core 0".
+  [[nodiscard]] const char* kept_free() const { return kept_free_.c_str(); }
+  // Where this process's progress thread belongs.
+  [[nodiscard]] const progress::Settings& progress() const { return progress_; }
   // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
   [[nodiscard]] const char* why_not(memory::Way way) const;
 
@@ -53,6 +59,8 @@ class Node {
   memory::Ways ways_;
   segment::Patience patience_;
   bool oversubscribed_ = false;
+  progress::Settings progress_;
+  std::string kept_free_;
 };
 
 // Equal for processes that may share a Node: same boot of the same kernel, same host name (so that

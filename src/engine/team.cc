@@ -16,6 +16,8 @@
 namespace tutti::engine {
 namespace {
 
+constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
+
 std::mutex g_mutex;
 Account g_account;  // of teams that have ended; under g_mutex
 std::vector<const Team*> g_teams;
@@ -47,7 +49,7 @@ bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
   if (node != nullptr) {
     mine.node = node->id();
     mine.node_rank = node->rank();
-    if (group.rank == 0) mine.slice = node->segment().allocate_slice(group.size);
+    if (group.rank == 0) mine.slice = node->segment().allocate_slice(group.size, 2);
   }
   members.resize(static_cast<std::size_t>(group.size));
   const bool met = group.allgather(&mine, members.data(), sizeof mine);
@@ -65,6 +67,29 @@ Account& Account::operator+=(const Account& other) {
   return *this;
 }
 
+std::array<char, 32> name_of_kind(std::size_t kind) {
+  std::array<char, 32> name{};
+  const bool blocking = kind < coll::collective_count;
+  const auto collective =
+      static_cast<coll::Collective>(blocking ? kind : kind - coll::collective_count);
+  std::snprintf(name.data(), name.size(), "%s%s", blocking ? "" : "I", coll::name_of(collective));
+  if (!blocking) name[1] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[1])));
+  return name;
+}
+
+const char* Account::add(std::size_t kind, std::size_t moved, fabric::Route route) {
+  const auto way = static_cast<std::size_t>(route);
+  ++calls[kind];
+  bytes[kind] += moved;
+  route_bytes[way] += moved;
+  return route_names[way];
+}
+
+progress::Driver& driver() {
+  static auto* const value = new progress::Driver;
+  return *value;
+}
+
 Account account() {
   const std::lock_guard lock(g_mutex);
   Account sum = g_account;
@@ -75,7 +100,7 @@ Account account() {
 const char* last_way() { return t_last_way; }
 void forget_last_way() { t_last_way = ""; }
 
-std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<Node>& home,
+std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<Node>& home,
                                    const char*& why) {
   std::shared_ptr<Node> node = home;
   std::vector<Enrolment> members;
@@ -101,7 +126,7 @@ std::unique_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
     ranks.push_back(member.node_rank);
     strict = strict || member.strict != 0;
   }
-  return std::unique_ptr<Team>(
+  return std::shared_ptr<Team>(
       new Team(std::move(node), members[0].slice, std::move(ranks), group.rank, strict));
 }
 
@@ -115,8 +140,8 @@ std::vector<fabric::Desk*> desks_of(const segment::Segment& segment, std::uint64
   return desks;
 }
 
-std::vector<fabric::NodeHost::Peer> peers_of(Node& node, const std::vector<int>& members) {
-  std::vector<fabric::NodeHost::Peer> peers;
+std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& members) {
+  std::vector<fabric::Peers::Peer> peers;
   for (int member : members)
     peers.push_back({&node.reach(member), member == node.rank() ? 0 : node.member(member).pid,
                      &node.segment().presence(member)});
@@ -145,6 +170,12 @@ std::size_t moved_bytes(const coll::Work& work) {
   return std::max({in, out, work.bytes()});
 }
 
+// How this rank stores what it writes, and whether there is something to learn from it.
+struct Stores {
+  StoresChooser::Choice choice{};
+  bool learns = false;
+};
+
 // Of what this rank writes, the buffer that it knows best stands for all.
 const void* written_by(const coll::Work& work) {
   if (!work.in.empty()) return work.in[0].address;
@@ -152,7 +183,14 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
+Stores stores_for(coll::Collective collective, const coll::Work& work, std::size_t moved) {
+  static const coll::Stores* const wanted = wanted_stores();
+  Stores stores;
+  stores.learns = moved >= coll::direct_bytes && wanted == nullptr;
+  if (stores.learns) stores.choice = stores_chooser().choose(collective, written_by(work), moved);
+  if (wanted != nullptr) stores.choice.stores = *wanted;
+  return stores;
+}
 
 }  // namespace
 
@@ -161,9 +199,10 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
-      desks_(desks_of(node_->segment(), slice_, members_.size())),
-      host_(peers_of(*node_, members_), node_->ways(), node_->patience(), emergencies()),
-      fabric_(host_, desks_, rank),
+      desks_(desks_of(node_->segment(), slice_, 2 * members_.size())),
+      speaker_(*node_, members_, rank, fabric_),
+      host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
+      fabric_(host_, std::span(desks_).first(members_.size()), rank),
       strict_(strict) {
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
@@ -190,109 +229,62 @@ bool Team::perform(coll::Collective collective, const coll::Work& work) {
 }
 
 Trouble Team::run(coll::Collective collective, coll::Work work) {
-  if (trouble_ != Trouble::none) [[unlikely]]
+  if (host_.failed()) [[unlikely]]
     return Trouble::told;
-  call_ = Call{collective, work.root, work.op, work.bytes()}.encode();
-  fabric_.begin(call_);
+  fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
   host_.begin_call();
-  static const coll::Stores* const wanted = wanted_stores();
   const std::size_t moved = moved_bytes(work);
-  const bool learns = moved >= coll::direct_bytes && wanted == nullptr;
-  StoresChooser::Choice choice{};
-  if (learns) choice = stores_chooser().choose(collective, written_by(work), moved);
-  work.stores = wanted != nullptr ? *wanted : choice.stores;
+  const Stores stores = stores_for(collective, work, moved);
+  work.stores = stores.choice.stores;
 
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]] {
     // Those who wait for this member look here.
     desks_[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
-    return trouble_;
+    return speaker_.trouble();
   }
 
-  if (const std::uint64_t ticks = host_.work_ticks(); learns && ticks != 0)
-    stores_chooser().learn(choice, ticks, moved);
-  const auto route = static_cast<std::size_t>(host_.route());
-  ++account_.calls[static_cast<std::size_t>(collective)];
-  account_.bytes[static_cast<std::size_t>(collective)] += moved;
-  account_.route_bytes[route] += moved;
-  t_last_way = route_names[route];
+  if (const std::uint64_t ticks = host_.work_ticks(); stores.learns && ticks != 0)
+    stores_chooser().learn(stores.choice, ticks, moved);
+  t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
 }
 
-int Team::world_rank(int member) const {
-  return node_->member(members_[static_cast<std::size_t>(member)]).rank;
-}
+Team::Background::Background(Team& team)
+    : desks(std::span(team.desks_).subspan(team.members_.size())),
+      speaker(*team.node_, team.members_, team.rank(), lane),
+      lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
+           speaker.emergencies(), desks, team.rank()) {}
 
-const char* Team::describe(std::uint64_t word, char (&text)[96]) {
-  const Call call = Call::decode(word);
-  int length = std::snprintf(text, sizeof text, "MPI_%s", coll::name_of(call.collective));
-  const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
-  if (coll::is_rooted(call.collective))
-    length += std::snprintf(text + length, rest(), ", root %d", call.root);
-  if (call.op > 0) {
-    char op[16];
-    std::snprintf(op, sizeof op, "%s", reduce::name_of(static_cast<reduce::Op>(call.op - 1)));
-    for (char* c = op; *c != '\0'; ++c) *c = static_cast<char>(std::toupper(*c));
-    length += std::snprintf(text + length, rest(), " (MPI_%s)", op);
+void Team::start(Pending& pending) {
+  if (background_ == nullptr) {
+    driver().configure(node_->progress());
+    background_ = std::make_unique<Background>(*this);
   }
-  if (call.bytes > 0)
-    std::snprintf(text + length, rest(), " of %llu bytes",
-                  static_cast<unsigned long long>(call.bytes));
-  return text;
+  coll::Work& work = pending.work;
+  pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
+  pending.bytes = moved_bytes(work);
+  const Stores stores = stores_for(pending.collective, work, pending.bytes);
+  pending.choice = stores.choice;
+  pending.learns = stores.learns;
+  work.stores = stores.choice.stores;
+  pending.lane = &background_->lane;
+  pending.owner = shared_from_this();
+  driver().post(pending);
 }
 
-fabric::Emergencies Team::emergencies() {
-  return {
-      .context = this,
-      .peer_lost =
-          [](void* context, int peer) {
-            auto* self = static_cast<Team*>(context);
-            self->trouble_ = Trouble::lost;
-            char text[96];
-            log::fatal(
-                "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
-                "communicator of %d ranks, step %llu",
-                self->world_rank(peer),
-                self->node_->member(self->members_[static_cast<std::size_t>(peer)]).pid,
-                self->world_rank(self->rank()), describe(self->call_, text), self->size(),
-                static_cast<unsigned long long>(self->fabric_.last_step()));
-          },
-      .mismatch =
-          [](void* context, int peer, std::uint64_t theirs, std::uint64_t mine) {
-            auto* self = static_cast<Team*>(context);
-            self->trouble_ = Trouble::mismatched;
-            char text[2][96];
-            log::fatal(
-                "the ranks of a communicator of %d ranks called different things: rank %d %s, "
-                "rank %d %s",
-                self->size(), self->world_rank(peer), describe(theirs, text[0]),
-                self->world_rank(self->rank()), describe(mine, text[1]));
-          },
-      .surplus =
-          [](void* context, int peer, std::size_t sent, std::size_t room) {
-            auto* self = static_cast<Team*>(context);
-            self->trouble_ = Trouble::truncated;
-            char text[96];
-            log::fatal(
-                "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
-                "room for %zu",
-                self->world_rank(peer), sent, self->world_rank(self->rank()),
-                describe(self->call_, text), self->size(), room);
-          },
-      .unreachable =
-          [](void* context, int peer, const Status& status) {
-            auto* self = static_cast<Team*>(context);
-            self->trouble_ = Trouble::unreachable;
-            char text[96];
-            log::fatal(
-                "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
-                "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
-                self->world_rank(self->rank()), self->world_rank(peer), describe(self->call_, text),
-                status.what, strerrordesc_np(status.error));
-          },
-      .told = [](void* context, int) { static_cast<Team*>(context)->trouble_ = Trouble::told; },
-  };
+Trouble Team::finish(Pending& pending) {
+  const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
+  if (!pending.succeeded) {
+    const Trouble trouble = team->background_->speaker.trouble();
+    return trouble == Trouble::none ? Trouble::told : trouble;
+  }
+  if (pending.learns && pending.work_ticks != 0)
+    stores_chooser().learn(pending.choice, pending.work_ticks, pending.bytes);
+  const std::lock_guard lock(g_mutex);
+  t_last_way = g_account.add(kind_of(pending.collective, false), pending.bytes, pending.route);
+  return Trouble::none;
 }
 
 }  // namespace tutti::engine

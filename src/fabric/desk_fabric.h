@@ -48,6 +48,7 @@ class DeskFabric {
   }
   [[nodiscard]] Step next_step() { return ++step_; }
   [[nodiscard]] Step last_step() const { return step_; }
+  [[nodiscard]] std::uint64_t call() const { return call_; }
 
   void post(Step step, Bytes payload) {
     assert(payload.size() <= segment::payload_bytes);
@@ -103,6 +104,7 @@ class DeskFabric {
   }
 
   struct Room {
+    static constexpr bool comes_before_post = true;
     DeskFabric* fabric;
     Step step;
     Step reuse;  // a line or slot is used again after so many steps

@@ -16,8 +16,13 @@ struct Free {
   Free* next;
 };
 
+// A frame may be released by another thread than the one that asked for it: so that the one does
+// not hoard what the other lacks, a list has an end.
+constexpr std::size_t longest_list = 64;
+
 struct Lists {
   std::array<Free*, classes> heads{};
+  std::array<std::size_t, classes> lengths{};
   ~Lists() {
     for (Free* head : heads)
       while (head != nullptr) std::free(std::exchange(head, head->next));
@@ -33,6 +38,7 @@ void* allocate(std::size_t bytes) {
   if (index < classes) {
     if (Free* head = lists.heads[index]) {
       lists.heads[index] = head->next;
+      --lists.lengths[index];
       return head;
     }
     bytes = (index + 1) * class_bytes;
@@ -44,10 +50,11 @@ void* allocate(std::size_t bytes) {
 
 void release(void* frame, std::size_t bytes) {
   const std::size_t index = (bytes - 1) / class_bytes;
-  if (index >= classes) return std::free(frame);
+  if (index >= classes || lists.lengths[index] == longest_list) return std::free(frame);
   Free* entry = static_cast<Free*>(frame);
   entry->next = lists.heads[index];
   lists.heads[index] = entry;
+  ++lists.lengths[index];
 }
 
 }  // namespace tutti::fabric::frames

@@ -18,8 +18,25 @@ struct Entries : Forms<Word, int, int> {
   int (*alloc_mem)(Aint, Word info, void*);
   int (*free_mem)(void*);
   int (*barrier)(Word comm);
+  int (*ibarrier)(Word comm, void* request);
   int (*win_test)(Word window, int* flag);
   Forms<Word, Count, Aint> large;
+  Forms<Word, int, int, void*> started;
+  Forms<Word, Count, Aint, void*> large_started;
+
+  // Requests and statuses are the MPI's own, arrays of them too.
+  int (*wait)(void* request, void* status);
+  int (*test)(void* request, int* flag, void* status);
+  int (*waitall)(int count, void* requests, void* statuses);
+  int (*testall)(int count, void* requests, int* flag, void* statuses);
+  int (*waitany)(int count, void* requests, int* index, void* status);
+  int (*testany)(int count, void* requests, int* index, int* flag, void* status);
+  int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*request_get_status)(Word request, int* flag, void* status);
+
+  // A communicator has been made.
+  void (*made)(const void* comm);
 };
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

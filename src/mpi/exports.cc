@@ -20,34 +20,62 @@ TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
 }
 TUTTI_EXPORT int MPI_Free_mem(void* base) { return entries().free_mem(base); }
 TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
+TUTTI_EXPORT int MPI_Ibarrier(Word comm, void* request) {
+  return entries().ibarrier(comm, request);
+}
 TUTTI_EXPORT int MPI_Win_test(Word window, int* flag) { return entries().win_test(window, flag); }
 
-// Those with counts come in two forms.
-#define TUTTI_COLLECTIVE(name, entry, count)                                 \
-  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {                    \
-    return tutti::mpi::pass(entries().entry, TUTTI_ARGUMENTS_##count);       \
-  }                                                                          \
-  TUTTI_EXPORT int MPI_##name##_c(TUTTI_PARAMETERS_##count) {                \
-    return tutti::mpi::pass(entries().large.entry, TUTTI_ARGUMENTS_##count); \
+// Those with counts come in two forms, each blocking and not: `more` is one more than
+// `count`.
+#define TUTTI_COLLECTIVE(name, Name, count, more)                                  \
+  TUTTI_EXPORT int MPI_##Name(TUTTI_PARAMETERS_##count) {                          \
+    return tutti::mpi::pass(entries().name, TUTTI_ARGUMENTS_##count);              \
+  }                                                                                \
+  TUTTI_EXPORT int MPI_##Name##_c(TUTTI_PARAMETERS_##count) {                      \
+    return tutti::mpi::pass(entries().large.name, TUTTI_ARGUMENTS_##count);        \
+  }                                                                                \
+  TUTTI_EXPORT int MPI_I##name(TUTTI_PARAMETERS_##more) {                          \
+    return tutti::mpi::pass(entries().started.name, TUTTI_ARGUMENTS_##more);       \
+  }                                                                                \
+  TUTTI_EXPORT int MPI_I##name##_c(TUTTI_PARAMETERS_##more) {                      \
+    return tutti::mpi::pass(entries().large_started.name, TUTTI_ARGUMENTS_##more); \
   }
 
-TUTTI_COLLECTIVE(Bcast, bcast, 5)
-TUTTI_COLLECTIVE(Reduce, reduce, 7)
-TUTTI_COLLECTIVE(Allreduce, allreduce, 6)
-TUTTI_COLLECTIVE(Gather, gather, 8)
-TUTTI_COLLECTIVE(Gatherv, gatherv, 9)
-TUTTI_COLLECTIVE(Scatter, scatter, 8)
-TUTTI_COLLECTIVE(Scatterv, scatterv, 9)
-TUTTI_COLLECTIVE(Allgather, allgather, 7)
-TUTTI_COLLECTIVE(Allgatherv, allgatherv, 8)
-TUTTI_COLLECTIVE(Alltoall, alltoall, 7)
-TUTTI_COLLECTIVE(Alltoallv, alltoallv, 9)
-TUTTI_COLLECTIVE(Alltoallw, alltoallw, 9)
-TUTTI_COLLECTIVE(Reduce_scatter, reduce_scatter, 6)
-TUTTI_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, 6)
-TUTTI_COLLECTIVE(Scan, scan, 6)
-TUTTI_COLLECTIVE(Exscan, exscan, 6)
+TUTTI_COLLECTIVE(bcast, Bcast, 5, 6)
+TUTTI_COLLECTIVE(reduce, Reduce, 7, 8)
+TUTTI_COLLECTIVE(allreduce, Allreduce, 6, 7)
+TUTTI_COLLECTIVE(gather, Gather, 8, 9)
+TUTTI_COLLECTIVE(gatherv, Gatherv, 9, 10)
+TUTTI_COLLECTIVE(scatter, Scatter, 8, 9)
+TUTTI_COLLECTIVE(scatterv, Scatterv, 9, 10)
+TUTTI_COLLECTIVE(allgather, Allgather, 7, 8)
+TUTTI_COLLECTIVE(allgatherv, Allgatherv, 8, 9)
+TUTTI_COLLECTIVE(alltoall, Alltoall, 7, 8)
+TUTTI_COLLECTIVE(alltoallv, Alltoallv, 9, 10)
+TUTTI_COLLECTIVE(alltoallw, Alltoallw, 9, 10)
+TUTTI_COLLECTIVE(reduce_scatter, Reduce_scatter, 6, 7)
+TUTTI_COLLECTIVE(reduce_scatter_block, Reduce_scatter_block, 6, 7)
+TUTTI_COLLECTIVE(scan, Scan, 6, 7)
+TUTTI_COLLECTIVE(exscan, Exscan, 6, 7)
+
+#define TUTTI_REQUEST(name, entry, count)                              \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {              \
+    return tutti::mpi::pass(entries().entry, TUTTI_ARGUMENTS_##count); \
+  }
+
+TUTTI_REQUEST(Wait, wait, 2)
+TUTTI_REQUEST(Test, test, 3)
+TUTTI_REQUEST(Waitall, waitall, 3)
+TUTTI_REQUEST(Testall, testall, 4)
+TUTTI_REQUEST(Waitany, waitany, 4)
+TUTTI_REQUEST(Testany, testany, 5)
+TUTTI_REQUEST(Waitsome, waitsome, 5)
+TUTTI_REQUEST(Testsome, testsome, 5)
+TUTTI_REQUEST(Request_get_status, request_get_status, 3)
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }
 TUTTI_EXPORT void tutti_forget_last_way() { tutti::engine::forget_last_way(); }
+
+// Switches the progress thread off (0) and on (1), at any time.
+TUTTI_EXPORT void tutti_progress(int on) { tutti::engine::driver().allow_thread(on != 0); }

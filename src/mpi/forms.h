@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that come in two forms: with counts of int, and since MPI-4 (`_c`) with counts of
-// MPI_Count and displacements of MPI_Aint. One list for what the MPI has, in its own handles, and
-// for what Tutti exports, in words.
+// MPI_Count and displacements of MPI_Aint; all of that once more, nonblocking. One list for what
+// the MPI has, in its own handles, and for what Tutti exports, in words.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,30 @@ namespace tutti::mpi {
 using Aint = std::intptr_t;
 using Count = std::int64_t;
 
-// `N` counts, `D` displaces.
-template <class H, class N, class D>
+// `N` counts, `D` displaces. `Request` is void* for the nonblocking collectives, whose last
+// argument points to the request, and nothing for the blocking ones.
+template <class H, class N, class D, class... Request>
 struct Forms {
-  int (*bcast)(void*, N, H type, int root, H comm);
-  int (*reduce)(const void*, void*, N, H type, H op, int root, H comm);
-  int (*allreduce)(const void*, void*, N, H type, H op, H comm);
-  int (*gather)(const void*, N, H type, void*, N, H type2, int root, H comm);
-  int (*gatherv)(const void*, N, H type, void*, const N*, const D*, H type2, int root, H comm);
-  int (*scatter)(const void*, N, H type, void*, N, H type2, int root, H comm);
-  int (*scatterv)(const void*, const N*, const D*, H type, void*, N, H type2, int root, H comm);
-  int (*allgather)(const void*, N, H type, void*, N, H type2, H comm);
-  int (*allgatherv)(const void*, N, H type, void*, const N*, const D*, H type2, H comm);
-  int (*alltoall)(const void*, N, H type, void*, N, H type2, H comm);
+  int (*bcast)(void*, N, H type, int root, H comm, Request...);
+  int (*reduce)(const void*, void*, N, H type, H op, int root, H comm, Request...);
+  int (*allreduce)(const void*, void*, N, H type, H op, H comm, Request...);
+  int (*gather)(const void*, N, H type, void*, N, H type2, int root, H comm, Request...);
+  int (*gatherv)(const void*, N, H type, void*, const N*, const D*, H type2, int root, H comm,
+                 Request...);
+  int (*scatter)(const void*, N, H type, void*, N, H type2, int root, H comm, Request...);
+  int (*scatterv)(const void*, const N*, const D*, H type, void*, N, H type2, int root, H comm,
+                  Request...);
+  int (*allgather)(const void*, N, H type, void*, N, H type2, H comm, Request...);
+  int (*allgatherv)(const void*, N, H type, void*, const N*, const D*, H type2, H comm, Request...);
+  int (*alltoall)(const void*, N, H type, void*, N, H type2, H comm, Request...);
   int (*alltoallv)(const void*, const N*, const D*, H type, void*, const N*, const D*, H type2,
-                   H comm);
+                   H comm, Request...);
   int (*alltoallw)(const void*, const N*, const D*, const H* types, void*, const N*, const D*,
-                   const H* types2, H comm);
-  int (*reduce_scatter)(const void*, void*, const N*, H type, H op, H comm);
-  int (*reduce_scatter_block)(const void*, void*, N, H type, H op, H comm);
-  int (*scan)(const void*, void*, N, H type, H op, H comm);
-  int (*exscan)(const void*, void*, N, H type, H op, H comm);
+                   const H* types2, H comm, Request...);
+  int (*reduce_scatter)(const void*, void*, const N*, H type, H op, H comm, Request...);
+  int (*reduce_scatter_block)(const void*, void*, N, H type, H op, H comm, Request...);
+  int (*scan)(const void*, void*, N, H type, H op, H comm, Request...);
+  int (*exscan)(const void*, void*, N, H type, H op, H comm, Request...);
 
   // Calls body(member, "Bcast") and so on.
   template <class Body>

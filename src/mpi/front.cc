@@ -4,6 +4,7 @@
 #include "mpi/front_life.h"
 #include "mpi/front_moves.h"
 #include "mpi/front_native.h"
+#include "mpi/front_requests.h"
 
 namespace tutti::mpi {
 

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "coll/exchange/header.h"
 #include "engine/engine.h"
+#include "mpi/call.h"
 #include "mpi/datatypes.h"
 #include "mpi/entries.h"
 #include "mpi/layouts.h"
@@ -34,7 +36,7 @@ class Front {
 
   // What a communicator's attribute points to.
   struct Seat {
-    std::unique_ptr<engine::Team> team;
+    std::shared_ptr<engine::Team> team;
     const char* why = "";  // there is no team
   };
 
@@ -55,40 +57,52 @@ class Front {
   void start();
   void report();
   static void progress();
+  static void made(const void* comm);
 
   // --- communicators (front_life.cc)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
   [[nodiscard]] bool prepare();
-  [[nodiscard]] Seat* seat_of(H comm);
+  [[nodiscard]] Seat* seat_of(H comm, bool may_take);
   Seat* take_seat(H comm);
   [[nodiscard]] bool has_strangers(H comm, int size) const;
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
-  // The team that takes a collective on `comm`; nullptr: the MPI does, which has been noted.
-  [[nodiscard]] engine::Team* team_for(Collective collective, H comm);
-  engine::Team* leave(Collective collective, const char* why) {
-    ledger_.left(collective, why);
-    return nullptr;
+  // Finds the team that takes the call. False: the MPI does, which has been noted.
+  [[nodiscard]] bool find_team(Call<H>& call, Collective collective);
+  bool leave(const Call<H>& call, const char* why) {
+    ledger_.left(engine::kind_of(call.collective, call.blocking), why);
+    return false;
+  }
+  [[nodiscard]] static bool is_member(const Call<H>& call, int rank) {
+    return rank >= 0 && rank < call.team->size();
   }
 
-  // --- the collectives. What take_x returns is what MPI_X returns, or `left`: the MPI must do it.
+  // --- the collectives. take_x() prepares a call; false: the MPI must do it. enter() then runs it
+  // and returns what MPI_X returns, or `left`.
   static constexpr int left = -1;
-  // A trouble goes to the communicator's error handler; the default one ends the job.
-  [[nodiscard]] int run(engine::Team& team, H comm, Collective collective, const coll::Work& work);
+  template <class Prepare>
+  [[nodiscard]] int enter(H comm, Prepare prepare);
+  template <class Prepare>
+  [[nodiscard]] int enter(H comm, Prepare prepare, void* request);
+  // What a trouble is to the communicator's error handler; the default one ends the job.
+  [[nodiscard]] int code_of(engine::Trouble trouble) const {
+    const ErrorClasses classes = error_classes(library_.family);
+    return trouble == engine::Trouble::truncated ? classes.truncate : classes.other;
+  }
   // (front_calls.h)
   static constexpr int everyone = -1;  // as `root`, for Allreduce
-  [[nodiscard]] bool plan(Collective collective, H type, H op, coll::Work& work);
-  [[nodiscard]] int take_barrier(H comm);
-  [[nodiscard]] int take_bcast(void* buffer, Count count, H type, int root, H comm);
-  [[nodiscard]] int take_reduction(const void* send, void* recv, Count count, H type, H op,
-                                   int root, H comm);
+  [[nodiscard]] bool plan(Call<H>& call, H type, H op);
+  [[nodiscard]] bool take_barrier(Call<H>& call);
+  [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
+  [[nodiscard]] bool take_reduction(Call<H>& call, const void* send, void* recv, Count count,
+                                    H type, H op, int root);
   // `counts`: of Reduce_scatter; nullptr: `count` for each.
   template <class N>
-  [[nodiscard]] int take_reduce_scatter(const void* send, void* recv, const N* counts, N count,
-                                        H type, H op, H comm);
-  [[nodiscard]] int take_scan(Collective collective, const void* send, void* recv, Count count,
-                              H type, H op, H comm);
+  [[nodiscard]] bool take_reduce_scatter(Call<H>& call, const void* send, void* recv,
+                                         const N* counts, N count, H type, H op);
+  [[nodiscard]] bool take_scan(Call<H>& call, Collective collective, const void* send, void* recv,
+                               Count count, H type, H op);
   // (front_moves.h) `add_in` and `add_out` fill a side where its arguments are significant.
   bool add_evenly(Side<H>& side, const void* base, Count count, H type, int members);
   template <class N, class D>
@@ -97,80 +111,106 @@ class Front {
   template <class N, class D>
   bool add_typed(Side<H>& side, const void* base, const N* counts, const D* displacements,
                  const H* types, int members);
-  [[nodiscard]] int move(engine::Team& team, H comm, Collective collective, Side<H>& out,
-                         Side<H>& in, int root, std::size_t bytes);
-  [[nodiscard]] engine::Team* listing_team_for(Collective collective, H comm);
+  [[nodiscard]] bool move(Call<H>& call, int root, std::size_t bytes);
+  [[nodiscard]] bool find_listing_team(Call<H>& call, Collective collective);
   template <class Add>
-  [[nodiscard]] int take_gather(Collective collective, const void* send, Count send_count,
-                                H send_type, const void* recv, int root, H comm, Add add_in);
+  [[nodiscard]] bool take_gather(Call<H>& call, Collective collective, const void* send,
+                                 Count send_count, H send_type, const void* recv, int root,
+                                 Add add_in);
   template <class Add>
-  [[nodiscard]] int take_scatter(Collective collective, Add add_out, const void* send, void* recv,
-                                 Count recv_count, H recv_type, int root, H comm);
+  [[nodiscard]] bool take_scatter(Call<H>& call, Collective collective, Add add_out,
+                                  const void* send, void* recv, Count recv_count, H recv_type,
+                                  int root);
   template <class Add>
-  [[nodiscard]] int take_allgather(Collective collective, const void* send, Count send_count,
-                                   H send_type, const void* recv, H comm, Add add_in);
+  [[nodiscard]] bool take_allgather(Call<H>& call, Collective collective, const void* send,
+                                    Count send_count, H send_type, const void* recv, Add add_in);
   template <class AddOut, class AddIn>
-  [[nodiscard]] int take_alltoall(Collective collective, AddOut add_out, AddIn add_in,
-                                  const void* send, const void* recv, H comm);
+  [[nodiscard]] bool take_alltoall(Call<H>& call, Collective collective, AddOut add_out,
+                                   AddIn add_in, const void* send, const void* recv);
+
+  // --- requests (front_requests.h)
+  static void reap();
+  template <class Test, class Native>
+  static int wait_until(Test test, Native native);
+  template <class Native>
+  static int test_with(Native native);
+  static int on_query(void* started, void* status);
+  static int on_free(void* started);
+  static int on_cancel(void* started, int complete);
+  static int wait(void* request, void* status);
+  static int test(void* request, int* flag, void* status);
+  static int waitall(int count, void* requests, void* statuses);
+  static int testall(int count, void* requests, int* flag, void* statuses);
+  static int waitany(int count, void* requests, int* index, void* status);
+  static int testany(int count, void* requests, int* index, int* flag, void* status);
+  static int waitsome(int count, void* requests, int* done, int* indices, void* statuses);
+  static int testsome(int count, void* requests, int* done, int* indices, void* statuses);
+  static int request_get_status(Word request, int* flag, void* status);
 
   // The entries, in the order and with the types of Forms.
   static int barrier(Word comm);
-  template <class N, class D>
-  static int bcast(void*, N, Word type, int root, Word comm);
-  template <class N, class D>
-  static int reduce(const void*, void*, N, Word type, Word op, int root, Word comm);
-  template <class N, class D>
-  static int allreduce(const void*, void*, N, Word type, Word op, Word comm);
-  template <class N, class D>
-  static int gather(const void*, N, Word, void*, N, Word, int root, Word comm);
-  template <class N, class D>
-  static int gatherv(const void*, N, Word, void*, const N*, const D*, Word, int root, Word comm);
-  template <class N, class D>
-  static int scatter(const void*, N, Word, void*, N, Word, int root, Word comm);
-  template <class N, class D>
-  static int scatterv(const void*, const N*, const D*, Word, void*, N, Word, int root, Word comm);
-  template <class N, class D>
-  static int allgather(const void*, N, Word, void*, N, Word, Word comm);
-  template <class N, class D>
-  static int allgatherv(const void*, N, Word, void*, const N*, const D*, Word, Word comm);
-  template <class N, class D>
-  static int alltoall(const void*, N, Word, void*, N, Word, Word comm);
-  template <class N, class D>
+  static int ibarrier(Word comm, void* request);
+  template <class N, class D, class... Request>
+  static int bcast(void*, N, Word type, int root, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int reduce(const void*, void*, N, Word type, Word op, int root, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int allreduce(const void*, void*, N, Word type, Word op, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int gather(const void*, N, Word, void*, N, Word, int root, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int gatherv(const void*, N, Word, void*, const N*, const D*, Word, int root, Word comm,
+                     Request...);
+  template <class N, class D, class... Request>
+  static int scatter(const void*, N, Word, void*, N, Word, int root, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int scatterv(const void*, const N*, const D*, Word, void*, N, Word, int root, Word comm,
+                      Request...);
+  template <class N, class D, class... Request>
+  static int allgather(const void*, N, Word, void*, N, Word, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int allgatherv(const void*, N, Word, void*, const N*, const D*, Word, Word comm,
+                        Request...);
+  template <class N, class D, class... Request>
+  static int alltoall(const void*, N, Word, void*, N, Word, Word comm, Request...);
+  template <class N, class D, class... Request>
   static int alltoallv(const void*, const N*, const D*, Word, void*, const N*, const D*, Word,
-                       Word comm);
-  template <class N, class D>
+                       Word comm, Request...);
+  template <class N, class D, class... Request>
   static int alltoallw(const void*, const N*, const D*, const Word*, void*, const N*, const D*,
-                       const Word*, Word comm);
-  template <class N, class D>
-  static int reduce_scatter(const void*, void*, const N*, Word type, Word op, Word comm);
-  template <class N, class D>
-  static int reduce_scatter_block(const void*, void*, N, Word type, Word op, Word comm);
-  template <class N, class D>
-  static int scan(const void*, void*, N, Word type, Word op, Word comm);
-  template <class N, class D>
-  static int exscan(const void*, void*, N, Word type, Word op, Word comm);
-  template <class N, class D>
-  static constexpr Forms<Word, N, D> forms() {
-    return {bcast<N, D>,          reduce<N, D>,
-            allreduce<N, D>,      gather<N, D>,
-            gatherv<N, D>,        scatter<N, D>,
-            scatterv<N, D>,       allgather<N, D>,
-            allgatherv<N, D>,     alltoall<N, D>,
-            alltoallv<N, D>,      alltoallw<N, D>,
-            reduce_scatter<N, D>, reduce_scatter_block<N, D>,
-            scan<N, D>,           exscan<N, D>};
+                       const Word*, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int reduce_scatter(const void*, void*, const N*, Word type, Word op, Word comm,
+                            Request...);
+  template <class N, class D, class... Request>
+  static int reduce_scatter_block(const void*, void*, N, Word type, Word op, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int scan(const void*, void*, N, Word type, Word op, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static int exscan(const void*, void*, N, Word type, Word op, Word comm, Request...);
+  template <class N, class D, class... Request>
+  static constexpr Forms<Word, N, D, Request...> forms() {
+    return {bcast<N, D, Request...>,          reduce<N, D, Request...>,
+            allreduce<N, D, Request...>,      gather<N, D, Request...>,
+            gatherv<N, D, Request...>,        scatter<N, D, Request...>,
+            scatterv<N, D, Request...>,       allgather<N, D, Request...>,
+            allgatherv<N, D, Request...>,     alltoall<N, D, Request...>,
+            alltoallv<N, D, Request...>,      alltoallw<N, D, Request...>,
+            reduce_scatter<N, D, Request...>, reduce_scatter_block<N, D, Request...>,
+            scan<N, D, Request...>,           exscan<N, D, Request...>};
   }
 
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
-  template <class Small, class... Narrowed>
-  int call_narrow(Small Forms<H, int, int>::*small, H comm, const Narrowed&... arguments) const;
+  // The MPI's functions in the caller's form.
+  template <class N, class... Request>
+  const auto& native_forms() const;
   // The MPI's function in the caller's form, or in its small form where there is no other.
-  template <class N, class D, class Function, class Small, class... Arguments>
-  int call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small, H comm,
-                  Arguments... arguments) const;
+  template <class N, class D, class... Request, class Function, class Small, class... Arguments>
+  int call_native(Function Forms<H, N, D, Request...>::*function,
+                  Small Forms<H, int, int, Request...>::*small, H comm, Arguments... arguments);
 
   // Conversions between a word, a handle and a key of a HandleMap.
   static H handle(Word word) {
@@ -206,6 +246,9 @@ class Front {
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
+  // Arrays of counts that the MPI reads until a nonblocking collective is over.
+  std::mutex retaining_;
+  std::vector<std::shared_ptr<const void>> retained_;
 };
 
 }  // namespace tutti::mpi

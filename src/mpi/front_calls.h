@@ -20,216 +20,222 @@ inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op)
 
 }  // namespace detail
 
+// `prepare` fills in the call. What is returned is what MPI_X returns, or `left`.
 template <class H>
-int Front<H>::run(engine::Team& team, H comm, Collective collective, const coll::Work& work) {
-  const engine::Trouble trouble = team.run(collective, work);
-  if (trouble == engine::Trouble::none) [[likely]]
-    return 0;
-  const ErrorClasses classes = error_classes(library_.family);
-  const int code = trouble == engine::Trouble::truncated ? classes.truncate : classes.other;
-  native_.comm_call_errhandler(comm, code);
-  return code;
+template <class Prepare>
+int Front<H>::enter(H comm, Prepare prepare) {
+  Call<H> call(native_, comm, comm);
+  if (!prepare(call)) return left;
+  const engine::Trouble trouble = call.team->run(call.collective, call.work);
+  if (trouble != engine::Trouble::none) [[unlikely]] {
+    const int code = code_of(trouble);
+    native_.comm_call_errhandler(comm, code);
+    return code;
+  }
+  call.in.unpack();
+  return 0;
 }
 
 template <class H>
-int Front<H>::take_barrier(H comm) {
-  engine::Team* team = team_for(Collective::barrier, comm);
-  if (team == nullptr) return left;
-  return run(*team, comm, Collective::barrier, {});
+bool Front<H>::take_barrier(Call<H>& call) {
+  return find_team(call, Collective::barrier);
 }
 
 template <class H>
-int Front<H>::take_bcast(void* buffer, Count count, H type, int root, H comm) {
-  engine::Team* team = team_for(Collective::bcast, comm);
-  if (team == nullptr || count <= 0 || root < 0 || root >= team->size()) return left;
+bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int root) {
+  if (!find_team(call, Collective::bcast) || count <= 0 || !is_member(call, root)) return false;
   Described<H> element;
-  if (!describe(type, element) || element.bytes == 0) return left;  // all see that alike
-  Side<H> side(native_, comm, true);
+  if (!describe(type, element) || element.bytes == 0) return false;  // all see that alike
+  const bool sends = call.team->rank() == root;
+  Side<H>& side = sends ? call.out : call.in;
+  side.flatten();
   side.add(buffer, 0, count, element);
-  side.settle(team->rank() == root);
+  side.settle(sends);
   const coll::Block& block = side.blocks()[0];
-  if (block.address == nullptr) return left;
-  const int code = run(*team, comm, Collective::bcast,
-                       {.recv = block.address, .count = block.bytes, .root = root});
-  if (team->rank() != root) side.unpack();
-  return code;
+  call.work = {.recv = block.address, .count = block.bytes, .root = root};
+  return block.address != nullptr;
 }
 
 // The kernel for a reduction, with the size of its elements; without one the MPI computes.
 template <class H>
-bool Front<H>::plan(Collective collective, H type, H op, coll::Work& work) {
+bool Front<H>::plan(Call<H>& call, H type, H op) {
   const OpRow* operation = ops_.find(key(op));
   const DatatypeRow* row = types_.find(key(type));
-  work.kernel = detail::kernel_of(row, operation);
-  if (work.kernel == nullptr)
-    return leave(collective, operation == nullptr ? "user-defined operation"
-                             : row == nullptr     ? "derived datatype"
-                                                  : "no kernel for this datatype") != nullptr;
-  work.element_bytes = reduce::size_of(row->type);
-  work.op = 1 + static_cast<int>(operation->op);
+  call.work.kernel = detail::kernel_of(row, operation);
+  if (call.work.kernel == nullptr)
+    return leave(call, operation == nullptr ? "user-defined operation"
+                       : row == nullptr     ? "derived datatype"
+                                            : "no kernel for this datatype");
+  call.work.element_bytes = reduce::size_of(row->type);
+  call.work.op = 1 + static_cast<int>(operation->op);
   return true;
 }
 
 template <class H>
-int Front<H>::take_reduction(const void* send, void* recv, Count count, H type, H op, int root,
-                             H comm) {
-  const Collective collective = root == everyone ? Collective::allreduce : Collective::reduce;
-  engine::Team* team = team_for(collective, comm);
-  if (team == nullptr || count <= 0) return left;
-  coll::Work work{.send = send, .count = static_cast<std::size_t>(count)};
-  if (!plan(collective, type, op, work)) return left;
-  const bool gets_result = root == everyone || root == team->rank();
-  if (gets_result) work.recv = recv;
+bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count count, H type,
+                              H op, int root) {
+  const bool all = root == everyone;
+  if (!find_team(call, all ? Collective::allreduce : Collective::reduce) || count <= 0)
+    return false;
+  call.work = {.send = send, .count = static_cast<std::size_t>(count)};
+  if (!plan(call, type, op)) return false;
+  if (!all && !is_member(call, root)) return false;
+  const bool gets_result = all || root == call.team->rank();
+  if (gets_result) call.work.recv = recv;
   if (send == in_place()) {
-    if (!gets_result) return left;
-    work.send = recv;
+    if (!gets_result) return false;
+    call.work.send = recv;
   }
-  if (root != everyone) {
-    if (root < 0 || root >= team->size()) return left;
-    work.root = root;
-  }
-  if (work.send == nullptr || (gets_result && recv == nullptr)) return left;
-  return run(*team, comm, collective, work);
+  if (!all) call.work.root = root;
+  return call.work.send != nullptr && (!gets_result || recv != nullptr);
 }
 
 template <class H>
 template <class N>
-int Front<H>::take_reduce_scatter(const void* send, void* recv, const N* counts, N count, H type,
-                                  H op, H comm) {
-  const Collective collective =
-      counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block;
-  engine::Team* team = listing_team_for(collective, comm);
-  if (team == nullptr) return left;
-  thread_local std::vector<coll::Slice> parts;
-  parts.clear();
+bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, const N* counts,
+                                   N count, H type, H op) {
+  if (!find_listing_team(
+          call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block))
+    return false;
   std::size_t all = 0;
-  for (int i = 0; i < team->size(); ++i) {
+  for (int i = 0; i < call.team->size(); ++i) {
     const N each = counts != nullptr ? counts[i] : count;
-    if (each < 0) return left;
-    parts.push_back({all, static_cast<std::size_t>(each)});
+    if (each < 0) return false;
+    call.parts.push_back({all, static_cast<std::size_t>(each)});
     all += static_cast<std::size_t>(each);
   }
-  if (all == 0) return left;
-  coll::Work work{.send = send, .recv = recv, .count = all, .parts = parts};
-  if (!plan(collective, type, op, work)) return left;
-  const bool mine = parts[static_cast<std::size_t>(team->rank())].count > 0;
-  if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return left;
+  if (all == 0) return false;
+  coll::Work& work = call.work;
+  work = {.send = send, .recv = recv, .count = all, .parts = call.parts.all()};
+  if (!plan(call, type, op)) return false;
+  const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
+  if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
   // In place the result would replace operands that others still read.
-  Temporary copy;
   if (send == in_place()) {
-    copy.reset(work.bytes());
-    std::memcpy(copy.get(), recv, work.bytes());
-    work.send = copy.get();
+    call.copy.reset(work.bytes());
+    std::memcpy(call.copy.get(), recv, work.bytes());
+    work.send = call.copy.get();
   }
-  return run(*team, comm, collective, work);
+  return true;
 }
 
 template <class H>
-int Front<H>::take_scan(Collective collective, const void* send, void* recv, Count count, H type,
-                        H op, H comm) {
-  engine::Team* team = team_for(collective, comm);
-  if (team == nullptr || count <= 0) return left;
-  coll::Work work{.send = send == in_place() ? recv : send,
-                  .recv = recv,
-                  .count = static_cast<std::size_t>(count)};
-  if (!plan(collective, type, op, work)) return left;
-  const bool gets_result = collective == Collective::scan || team->rank() > 0;
-  if (work.send == nullptr || (gets_result && recv == nullptr)) return left;
-  return run(*team, comm, collective, work);
+bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send, void* recv,
+                         Count count, H type, H op) {
+  if (!find_team(call, collective) || count <= 0) return false;
+  call.work = {.send = send == in_place() ? recv : send,
+               .recv = recv,
+               .count = static_cast<std::size_t>(count)};
+  if (!plan(call, type, op)) return false;
+  const bool gets_result = collective == Collective::scan || call.team->rank() > 0;
+  return call.work.send != nullptr && (!gets_result || recv != nullptr);
 }
 
 template <class H>
 int Front<H>::barrier(Word comm) {
-  const int code = self_->take_barrier(handle(comm));
+  const int code =
+      self_->enter(handle(comm), [](Call<H>& call) { return self_->take_barrier(call); });
   return code != left ? code : self_->native_.barrier(handle(comm));
 }
 
 template <class H>
-template <class N, class D>
-int Front<H>::bcast(void* buffer, N count, Word type, int root, Word comm) {
-  if (const int code = self_->take_bcast(buffer, count, handle(type), root, handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::bcast, &Forms<H, int, int>::bcast,
-                                           handle(comm), buffer, count, handle(type), root,
-                                           handle(comm));
+int Front<H>::ibarrier(Word comm, void* request) {
+  const int code = self_->enter(
+      handle(comm), [](Call<H>& call) { return self_->take_barrier(call); }, request);
+  return code != left ? code : self_->native_.ibarrier(handle(comm), request);
 }
 
 template <class H>
-template <class N, class D>
-int Front<H>::reduce(const void* send, void* recv, N count, Word type, Word op, int root,
-                     Word comm) {
-  const bool rooted = root >= 0;  // MPI_ROOT and MPI_PROC_NULL are for intercommunicators
-  if (const int code = rooted ? self_->take_reduction(send, recv, count, handle(type), handle(op),
-                                                      root, handle(comm))
-                              : left;
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::reduce, &Forms<H, int, int>::reduce,
-                                           handle(comm), send, recv, count, handle(type),
-                                           handle(op), root, handle(comm));
+template <class N, class D, class... Request>
+int Front<H>::bcast(void* buffer, N count, Word type, int root, Word comm, Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_bcast(call, buffer, count, handle(type), root);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::bcast, &Forms<H, int, int, Request...>::bcast, handle(comm),
+      buffer, count, handle(type), root, handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
-int Front<H>::allreduce(const void* send, void* recv, N count, Word type, Word op, Word comm) {
-  if (const int code = self_->take_reduction(send, recv, count, handle(type), handle(op), everyone,
-                                             handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::allreduce,
-                                           &Forms<H, int, int>::allreduce, handle(comm), send, recv,
-                                           count, handle(type), handle(op), handle(comm));
+template <class N, class D, class... Request>
+int Front<H>::reduce(const void* send, void* recv, N count, Word type, Word op, int root, Word comm,
+                     Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return root >= 0 &&  // MPI_ROOT and MPI_PROC_NULL are for intercommunicators
+           self_->take_reduction(call, send, recv, count, handle(type), handle(op), root);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::reduce, &Forms<H, int, int, Request...>::reduce, handle(comm),
+      send, recv, count, handle(type), handle(op), root, handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
+int Front<H>::allreduce(const void* send, void* recv, N count, Word type, Word op, Word comm,
+                        Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_reduction(call, send, recv, count, handle(type), handle(op), everyone);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::allreduce, &Forms<H, int, int, Request...>::allreduce,
+      handle(comm), send, recv, count, handle(type), handle(op), handle(comm), request...);
+}
+
+template <class H>
+template <class N, class D, class... Request>
 int Front<H>::reduce_scatter(const void* send, void* recv, const N* counts, Word type, Word op,
-                             Word comm) {
-  if (const int code = self_->take_reduce_scatter(send, recv, counts, N{0}, handle(type),
-                                                  handle(op), handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::reduce_scatter,
-                                           &Forms<H, int, int>::reduce_scatter, handle(comm), send,
-                                           recv, counts, handle(type), handle(op), handle(comm));
+                             Word comm, Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_reduce_scatter(call, send, recv, counts, N{0}, handle(type), handle(op));
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::reduce_scatter, &Forms<H, int, int, Request...>::reduce_scatter,
+      handle(comm), send, recv, counts, handle(type), handle(op), handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::reduce_scatter_block(const void* send, void* recv, N count, Word type, Word op,
-                                   Word comm) {
-  if (const int code = self_->template take_reduce_scatter<N>(
-          send, recv, nullptr, count, handle(type), handle(op), handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(
-      &Forms<H, N, D>::reduce_scatter_block, &Forms<H, int, int>::reduce_scatter_block,
-      handle(comm), send, recv, count, handle(type), handle(op), handle(comm));
+                                   Word comm, Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->template take_reduce_scatter<N>(call, send, recv, nullptr, count, handle(type),
+                                                  handle(op));
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::reduce_scatter_block,
+      &Forms<H, int, int, Request...>::reduce_scatter_block, handle(comm), send, recv, count,
+      handle(type), handle(op), handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
-int Front<H>::scan(const void* send, void* recv, N count, Word type, Word op, Word comm) {
-  if (const int code = self_->take_scan(Collective::scan, send, recv, count, handle(type),
-                                        handle(op), handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::scan, &Forms<H, int, int>::scan,
-                                           handle(comm), send, recv, count, handle(type),
-                                           handle(op), handle(comm));
+template <class N, class D, class... Request>
+int Front<H>::scan(const void* send, void* recv, N count, Word type, Word op, Word comm,
+                   Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_scan(call, Collective::scan, send, recv, count, handle(type), handle(op));
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::scan, &Forms<H, int, int, Request...>::scan, handle(comm), send,
+      recv, count, handle(type), handle(op), handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
-int Front<H>::exscan(const void* send, void* recv, N count, Word type, Word op, Word comm) {
-  if (const int code = self_->take_scan(Collective::exscan, send, recv, count, handle(type),
-                                        handle(op), handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::exscan, &Forms<H, int, int>::exscan,
-                                           handle(comm), send, recv, count, handle(type),
-                                           handle(op), handle(comm));
+template <class N, class D, class... Request>
+int Front<H>::exscan(const void* send, void* recv, N count, Word type, Word op, Word comm,
+                     Request... request) {
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_scan(call, Collective::exscan, send, recv, count, handle(type), handle(op));
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::exscan, &Forms<H, int, int, Request...>::exscan, handle(comm),
+      send, recv, count, handle(type), handle(op), handle(comm), request...);
 }
 
 }  // namespace tutti::mpi

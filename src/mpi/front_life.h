@@ -39,9 +39,28 @@ const Entries& Front<H>::open(const Library& library) {
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
   fabric::NodeHost::set_idle(progress);
 
-  static const Entries entries{forms<int, int>(), init,      init_thread,
-                               finalize,          alloc_mem, free_mem,
-                               barrier,           win_test,  forms<Count, Aint>()};
+  static const Entries entries{forms<int, int>(),
+                               init,
+                               init_thread,
+                               finalize,
+                               alloc_mem,
+                               free_mem,
+                               barrier,
+                               ibarrier,
+                               win_test,
+                               forms<Count, Aint>(),
+                               forms<int, int, void*>(),
+                               forms<Count, Aint, void*>(),
+                               wait,
+                               test,
+                               waitall,
+                               testall,
+                               waitany,
+                               testany,
+                               waitsome,
+                               testsome,
+                               request_get_status,
+                               made};
   return entries;
 }
 
@@ -79,6 +98,10 @@ template <class H>
 int Front<H>::finalize() {
   Front& self = *self_;
   if (self.prepared_ && !self.ended_) {
+    // Requests that were freed may be under way still.
+    wait_until([](int* flag) { return *flag = engine::driver().outstanding() == 0, 0; },
+               [] { return 0; });
+    engine::driver().stop();
     // After this allgather nobody waits for anybody, so processes may end in any order.
     self.report();
     self.ended_ = true;
@@ -138,7 +161,7 @@ void Front<H>::report() {
   int length = 0;
   native_.get_library_version(version, &length);
   version[std::strcspn(version, "\n")] = '\0';
-  const char* notes[4];
+  const char* notes[5];
   int note_count = 0;
   if (home_ == nullptr) notes[note_count++] = "the ranks could not make a node segment";
   if (home_ != nullptr && group.size > 1) {
@@ -146,6 +169,7 @@ void Front<H>::report() {
     if (!home_->ways().copied) notes[note_count++] = home_->why_not(memory::Way::copied);
     if (home_->oversubscribed()) notes[note_count++] = "more ranks than cores: waiting ranks yield";
   }
+  if (home_ != nullptr && *home_->kept_free() != '\0') notes[note_count++] = home_->kept_free();
   const Ledger::Run run{version,    name_of(library_.family),
                         group.size, static_cast<int>(hosts.size()),
                         notes,      note_count};
@@ -162,6 +186,7 @@ void Front<H>::progress() {
   int found = 0;
   alignas(8) char status[64];  // larger than any family's
   self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
+  if (engine::driver().outstanding() != 0) engine::driver().drive();
 }
 
 template <class H>
@@ -187,7 +212,7 @@ bool Front<H>::prepare() {
 }
 
 template <class H>
-typename Front<H>::Seat* Front<H>::seat_of(H comm) {
+typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
   // An MPI takes longer to look up an attribute than Tutti for a small collective.
   thread_local Recent recent;
   const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
@@ -196,12 +221,14 @@ typename Front<H>::Seat* Front<H>::seat_of(H comm) {
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
+  if (!found && !may_take) return nullptr;
   Seat* seat = found ? static_cast<Seat*>(value) : take_seat(comm);
   recent = {comm, seat, deletions};
   return seat;
 }
 
-// At a communicator's first collective, which all of its members call, so that they can talk.
+// When a communicator is made, or at its first blocking collective: all of its members are there,
+// so that they can talk.
 template <class H>
 typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   auto seat = std::make_unique<Seat>();
@@ -243,22 +270,35 @@ int Front<H>::on_copy(H, int, void*, void*, void*, int* flag) {
 template <class H>
 int Front<H>::on_delete(H, int, void* value, void*) {
   self_->deletions_.fetch_add(1, std::memory_order_relaxed);
-  delete static_cast<Seat*>(value);
+  auto* seat = static_cast<Seat*>(value);
+  if (seat->team != nullptr) seat->team->disband();
+  delete seat;
   return 0;
 }
 
 template <class H>
-engine::Team* Front<H>::team_for(Collective collective, H comm) {
+void Front<H>::made(const void* comm) {
+  H made{};
+  std::memcpy(&made, comm, sizeof made);
+  if (made != self_->null_comm_ && self_->prepared_ && !self_->ended_)
+    (void)self_->seat_of(made, true);
+}
+
+template <class H>
+bool Front<H>::find_team(Call<H>& call, Collective collective) {
+  call.collective = collective;
   if (!prepared_) [[unlikely]] {
     // MPI_Init was not seen (called as PMPI_Init): join when communicators are used.
     int initialized = 0;
-    if (options().off || native_.initialized(&initialized) != 0 || !initialized) return nullptr;
-    if (!prepare()) return nullptr;
+    if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
+    if (!prepare()) return false;
   }
-  if (ended_ || comm == null_comm_) return nullptr;
-  Seat* seat = seat_of(comm);
-  if (seat == nullptr) return nullptr;
-  return seat->team != nullptr ? seat->team.get() : leave(collective, seat->why);
+  if (ended_ || call.comm == null_comm_) return false;
+  Seat* seat = seat_of(call.comm, call.blocking);
+  if (seat == nullptr) return leave(call, "its members have not met on this communicator");
+  if (seat->team == nullptr) return leave(call, seat->why);
+  call.team = seat->team.get();
+  return true;
 }
 
 }  // namespace tutti::mpi

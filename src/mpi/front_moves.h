@@ -43,246 +43,233 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 }
 
 template <class H>
-int Front<H>::move(engine::Team& team, H comm, Collective collective, Side<H>& out, Side<H>& in,
-                   int root, std::size_t bytes) {
-  out.settle(true);
-  in.settle(out.blocks().empty());  // in place, what is received leaves the own block as it was
-  const int code = run(team, comm, collective,
-                       {.count = bytes, .root = root, .out = out.blocks(), .in = in.blocks()});
-  in.unpack();
-  return code;
+bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
+  call.out.settle(true);
+  call.in.settle(call.out.blocks().empty());  // in place, what is received leaves the own block
+  call.work = {.count = bytes, .root = root, .out = call.out.blocks(), .in = call.in.blocks()};
+  return true;
 }
 
-// The team for a collective in which every member says something of every other.
+// For a collective in which every member says something of every other.
 template <class H>
-engine::Team* Front<H>::listing_team_for(Collective collective, H comm) {
-  engine::Team* team = team_for(collective, comm);
-  if (team == nullptr || team->size() <= coll::exchange::most_listed) return team;
-  return leave(collective, "too many ranks for this collective");
+bool Front<H>::find_listing_team(Call<H>& call, Collective collective) {
+  if (!find_team(call, collective)) return false;
+  if (call.team->size() <= coll::exchange::most_listed) return true;
+  return leave(call, "too many ranks for this collective");
 }
 
 template <class H>
 template <class Add>
-int Front<H>::take_gather(Collective collective, const void* send, Count send_count, H send_type,
-                          const void* recv, int root, H comm, Add add_in) {
-  engine::Team* team = collective == Collective::gather ? team_for(collective, comm)
-                                                        : listing_team_for(collective, comm);
-  if (team == nullptr || root < 0 || root >= team->size()) return left;
-  const bool at_root = team->rank() == root;
-  Side<H> out(native_, comm), in(native_, comm);
-  if (at_root && (recv == in_place() || !add_in(in, team->size()))) return left;
+bool Front<H>::take_gather(Call<H>& call, Collective collective, const void* send, Count send_count,
+                           H send_type, const void* recv, int root, Add add_in) {
+  const bool even = collective == Collective::gather;
+  if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
+  if (!is_member(call, root)) return false;
+  const bool at_root = call.team->rank() == root;
+  if (at_root && (recv == in_place() || !add_in(call.in, call.team->size()))) return false;
   if (!(at_root && send == in_place()) &&
-      (send == in_place() || !add_evenly(out, send, send_count, send_type, 1)))
-    return left;
-  std::size_t bytes = 0;
-  if (collective == Collective::gather) {
-    bytes = (at_root ? in : out).blocks()[0].bytes;
-    if (bytes == 0) return left;
-  }
-  return move(*team, comm, collective, out, in, root, bytes);
+      (send == in_place() || !add_evenly(call.out, send, send_count, send_type, 1)))
+    return false;
+  const std::size_t bytes = even ? (at_root ? call.in : call.out).blocks()[0].bytes : 0;
+  return (!even || bytes > 0) && move(call, root, bytes);
 }
 
 template <class H>
 template <class Add>
-int Front<H>::take_scatter(Collective collective, Add add_out, const void* send, void* recv,
-                           Count recv_count, H recv_type, int root, H comm) {
-  engine::Team* team = collective == Collective::scatter ? team_for(collective, comm)
-                                                         : listing_team_for(collective, comm);
-  if (team == nullptr || root < 0 || root >= team->size()) return left;
-  const bool at_root = team->rank() == root;
-  Side<H> out(native_, comm), in(native_, comm);
-  if (at_root && (send == in_place() || !add_out(out, team->size()))) return left;
+bool Front<H>::take_scatter(Call<H>& call, Collective collective, Add add_out, const void* send,
+                            void* recv, Count recv_count, H recv_type, int root) {
+  const bool even = collective == Collective::scatter;
+  if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
+  if (!is_member(call, root)) return false;
+  const bool at_root = call.team->rank() == root;
+  if (at_root && (send == in_place() || !add_out(call.out, call.team->size()))) return false;
   if (!(at_root && recv == in_place()) &&
-      (recv == in_place() || !add_evenly(in, recv, recv_count, recv_type, 1)))
-    return left;
-  std::size_t bytes = 0;
-  if (collective == Collective::scatter) {
-    bytes = (at_root ? out : in).blocks()[0].bytes;
-    if (bytes == 0) return left;
-  }
-  return move(*team, comm, collective, out, in, root, bytes);
+      (recv == in_place() || !add_evenly(call.in, recv, recv_count, recv_type, 1)))
+    return false;
+  const std::size_t bytes = even ? (at_root ? call.out : call.in).blocks()[0].bytes : 0;
+  return (!even || bytes > 0) && move(call, root, bytes);
 }
 
 template <class H>
 template <class Add>
-int Front<H>::take_allgather(Collective collective, const void* send, Count send_count, H send_type,
-                             const void* recv, H comm, Add add_in) {
-  engine::Team* team = team_for(collective, comm);
-  if (team == nullptr || recv == in_place()) return left;
-  Side<H> out(native_, comm), in(native_, comm);
-  if (!add_in(in, team->size())) return left;
-  const std::size_t bytes = collective == Collective::allgather ? in.blocks()[0].bytes : in.bytes();
-  if (bytes == 0) return left;
-  const auto me = static_cast<std::size_t>(team->rank());
-  if (send != in_place()) {
-    if (!add_evenly(out, send, send_count, send_type, 1)) return left;
-    return move(*team, comm, collective, out, in, 0, bytes);
-  }
-  in.settle(true);
-  const int code = run(*team, comm, collective,
-                       {.count = bytes, .out = in.blocks().subspan(me, 1), .in = in.blocks()});
-  in.unpack();
-  return code;
+bool Front<H>::take_allgather(Call<H>& call, Collective collective, const void* send,
+                              Count send_count, H send_type, const void* recv, Add add_in) {
+  if (!find_team(call, collective) || recv == in_place()) return false;
+  if (!add_in(call.in, call.team->size())) return false;
+  const std::size_t bytes =
+      collective == Collective::allgather ? call.in.blocks()[0].bytes : call.in.bytes();
+  if (bytes == 0) return false;
+  if (send != in_place())
+    return add_evenly(call.out, send, send_count, send_type, 1) && move(call, 0, bytes);
+  call.in.settle(true);
+  const auto me = static_cast<std::size_t>(call.team->rank());
+  call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
+  return true;
 }
 
 template <class H>
 template <class AddOut, class AddIn>
-int Front<H>::take_alltoall(Collective collective, AddOut add_out, AddIn add_in, const void* send,
-                            const void* recv, H comm) {
-  engine::Team* team = collective == Collective::alltoall ? team_for(collective, comm)
-                                                          : listing_team_for(collective, comm);
-  if (team == nullptr || recv == in_place()) return left;
-  Side<H> out(native_, comm), in(native_, comm);
-  if (!add_in(in, team->size())) return left;
-  std::size_t bytes = 0;
-  if (collective == Collective::alltoall) {
-    bytes = in.blocks()[0].bytes;
-    if (bytes == 0) return left;
-  }
-  if (send != in_place()) {
-    if (!add_out(out, team->size())) return left;
-    return move(*team, comm, collective, out, in, 0, bytes);
-  }
+bool Front<H>::take_alltoall(Call<H>& call, Collective collective, AddOut add_out, AddIn add_in,
+                             const void* send, const void* recv) {
+  const bool even = collective == Collective::alltoall;
+  if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
+  if (recv == in_place() || !add_in(call.in, call.team->size())) return false;
+  const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
+  if (even && bytes == 0) return false;
+  if (send != in_place()) return add_out(call.out, call.team->size()) && move(call, 0, bytes);
   // What is sent will be overwritten by what is received, so it is sent from a copy.
-  in.settle(true);
-  Temporary copy(std::max<std::size_t>(1, in.bytes()));
-  std::byte* next = copy.get();
+  call.in.settle(true);
+  call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
+  std::byte* next = call.copy.get();
   const Described<H> byte{byte_, 1, 1};
-  for (const coll::Block& block : in.blocks()) {
+  for (const coll::Block& block : call.in.blocks()) {
     coll::pack(next, block, 0, block.bytes);
-    out.add(next, 0, static_cast<Count>(block.bytes), byte);
+    call.out.add(next, 0, static_cast<Count>(block.bytes), byte);
     next += block.bytes;
   }
-  const int code =
-      run(*team, comm, collective, {.count = bytes, .out = out.blocks(), .in = in.blocks()});
-  in.unpack();
-  return code;
+  call.work = {.count = bytes, .out = call.out.blocks(), .in = call.in.blocks()};
+  return true;
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::gather(const void* send, N send_count, Word send_type, void* recv, N recv_count,
-                     Word recv_type, int root, Word comm) {
+                     Word recv_type, int root, Word comm, Request... request) {
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (const int code = self_->take_gather(Collective::gather, send, send_count, handle(send_type),
-                                          recv, root, handle(comm), add_in);
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::gather, &Forms<H, int, int>::gather,
-                                           handle(comm), send, send_count, handle(send_type), recv,
-                                           recv_count, handle(recv_type), root, handle(comm));
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_gather(call, Collective::gather, send, send_count, handle(send_type), recv,
+                              root, add_in);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::gather, &Forms<H, int, int, Request...>::gather, handle(comm),
+      send, send_count, handle(send_type), recv, recv_count, handle(recv_type), root, handle(comm),
+      request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::gatherv(const void* send, N send_count, Word send_type, void* recv, const N* counts,
-                      const D* displacements, Word recv_type, int root, Word comm) {
+                      const D* displacements, Word recv_type, int root, Word comm,
+                      Request... request) {
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  if (const int code = self_->take_gather(Collective::gatherv, send, send_count, handle(send_type),
-                                          recv, root, handle(comm), add_in);
-      code != left)
-    return code;
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_gather(call, Collective::gatherv, send, send_count, handle(send_type), recv,
+                              root, add_in);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
   const bool mine = self_->has_root_arguments(root, handle(comm));
-  return self_->template call_native<N, D>(&Forms<H, N, D>::gatherv, &Forms<H, int, int>::gatherv,
-                                           handle(comm), send, send_count, handle(send_type), recv,
-                                           mine ? counts : nullptr, mine ? displacements : nullptr,
-                                           handle(recv_type), root, handle(comm));
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::gatherv, &Forms<H, int, int, Request...>::gatherv, handle(comm),
+      send, send_count, handle(send_type), recv, mine ? counts : nullptr,
+      mine ? displacements : nullptr, handle(recv_type), root, handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::scatter(const void* send, N send_count, Word send_type, void* recv, N recv_count,
-                      Word recv_type, int root, Word comm) {
+                      Word recv_type, int root, Word comm, Request... request) {
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
-  if (const int code = self_->take_scatter(Collective::scatter, add_out, send, recv, recv_count,
-                                           handle(recv_type), root, handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::scatter, &Forms<H, int, int>::scatter,
-                                           handle(comm), send, send_count, handle(send_type), recv,
-                                           recv_count, handle(recv_type), root, handle(comm));
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_scatter(call, Collective::scatter, add_out, send, recv, recv_count,
+                               handle(recv_type), root);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::scatter, &Forms<H, int, int, Request...>::scatter, handle(comm),
+      send, send_count, handle(send_type), recv, recv_count, handle(recv_type), root, handle(comm),
+      request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::scatterv(const void* send, const N* counts, const D* displacements, Word send_type,
-                       void* recv, N recv_count, Word recv_type, int root, Word comm) {
+                       void* recv, N recv_count, Word recv_type, int root, Word comm,
+                       Request... request) {
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_listed(out, send, counts, displacements, handle(send_type), members);
   };
-  if (const int code = self_->take_scatter(Collective::scatterv, add_out, send, recv, recv_count,
-                                           handle(recv_type), root, handle(comm));
-      code != left)
-    return code;
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_scatter(call, Collective::scatterv, add_out, send, recv, recv_count,
+                               handle(recv_type), root);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
   const bool mine = self_->has_root_arguments(root, handle(comm));
-  return self_->template call_native<N, D>(&Forms<H, N, D>::scatterv, &Forms<H, int, int>::scatterv,
-                                           handle(comm), send, mine ? counts : nullptr,
-                                           mine ? displacements : nullptr, handle(send_type), recv,
-                                           recv_count, handle(recv_type), root, handle(comm));
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::scatterv, &Forms<H, int, int, Request...>::scatterv,
+      handle(comm), send, mine ? counts : nullptr, mine ? displacements : nullptr,
+      handle(send_type), recv, recv_count, handle(recv_type), root, handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::allgather(const void* send, N send_count, Word send_type, void* recv, N recv_count,
-                        Word recv_type, Word comm) {
+                        Word recv_type, Word comm, Request... request) {
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (const int code = self_->take_allgather(Collective::allgather, send, send_count,
-                                             handle(send_type), recv, handle(comm), add_in);
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(
-      &Forms<H, N, D>::allgather, &Forms<H, int, int>::allgather, handle(comm), send, send_count,
-      handle(send_type), recv, recv_count, handle(recv_type), handle(comm));
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_allgather(call, Collective::allgather, send, send_count, handle(send_type),
+                                 recv, add_in);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::allgather, &Forms<H, int, int, Request...>::allgather,
+      handle(comm), send, send_count, handle(send_type), recv, recv_count, handle(recv_type),
+      handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::allgatherv(const void* send, N send_count, Word send_type, void* recv,
-                         const N* counts, const D* displacements, Word recv_type, Word comm) {
+                         const N* counts, const D* displacements, Word recv_type, Word comm,
+                         Request... request) {
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  if (const int code = self_->take_allgather(Collective::allgatherv, send, send_count,
-                                             handle(send_type), recv, handle(comm), add_in);
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(
-      &Forms<H, N, D>::allgatherv, &Forms<H, int, int>::allgatherv, handle(comm), send, send_count,
-      handle(send_type), recv, counts, displacements, handle(recv_type), handle(comm));
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_allgather(call, Collective::allgatherv, send, send_count, handle(send_type),
+                                 recv, add_in);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::allgatherv, &Forms<H, int, int, Request...>::allgatherv,
+      handle(comm), send, send_count, handle(send_type), recv, counts, displacements,
+      handle(recv_type), handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_count,
-                       Word recv_type, Word comm) {
+                       Word recv_type, Word comm, Request... request) {
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  if (const int code =
-          self_->take_alltoall(Collective::alltoall, add_out, add_in, send, recv, handle(comm));
-      code != left)
-    return code;
-  return self_->template call_native<N, D>(&Forms<H, N, D>::alltoall, &Forms<H, int, int>::alltoall,
-                                           handle(comm), send, send_count, handle(send_type), recv,
-                                           recv_count, handle(recv_type), handle(comm));
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_alltoall(call, Collective::alltoall, add_out, add_in, send, recv);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::alltoall, &Forms<H, int, int, Request...>::alltoall,
+      handle(comm), send, send_count, handle(send_type), recv, recv_count, handle(recv_type),
+      handle(comm), request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::alltoallv(const void* send, const N* send_counts, const D* send_displacements,
                         Word send_type, void* recv, const N* recv_counts,
-                        const D* recv_displacements, Word recv_type, Word comm) {
+                        const D* recv_displacements, Word recv_type, Word comm,
+                        Request... request) {
   const auto add_out = [&](Side<H>& out, int members) {
     return self_->add_listed(out, send, send_counts, send_displacements, handle(send_type),
                              members);
@@ -290,22 +277,24 @@ int Front<H>::alltoallv(const void* send, const N* send_counts, const D* send_di
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_listed(in, recv, recv_counts, recv_displacements, handle(recv_type), members);
   };
-  if (const int code =
-          self_->take_alltoall(Collective::alltoallv, add_out, add_in, send, recv, handle(comm));
-      code != left)
-    return code;
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_alltoall(call, Collective::alltoallv, add_out, add_in, send, recv);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
   const bool moves = send != self_->in_place();
-  return self_->template call_native<N, D>(
-      &Forms<H, N, D>::alltoallv, &Forms<H, int, int>::alltoallv, handle(comm), send,
-      moves ? send_counts : nullptr, moves ? send_displacements : nullptr, handle(send_type), recv,
-      recv_counts, recv_displacements, handle(recv_type), handle(comm));
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::alltoallv, &Forms<H, int, int, Request...>::alltoallv,
+      handle(comm), send, moves ? send_counts : nullptr, moves ? send_displacements : nullptr,
+      handle(send_type), recv, recv_counts, recv_displacements, handle(recv_type), handle(comm),
+      request...);
 }
 
 template <class H>
-template <class N, class D>
+template <class N, class D, class... Request>
 int Front<H>::alltoallw(const void* send, const N* send_counts, const D* send_displacements,
                         const Word* send_types, void* recv, const N* recv_counts,
-                        const D* recv_displacements, const Word* recv_types, Word comm) {
+                        const D* recv_displacements, const Word* recv_types, Word comm,
+                        Request... request) {
   // Arrays of handles are the MPI's own, whatever the size of a word.
   const auto* send_handles = reinterpret_cast<const H*>(send_types);
   const auto* recv_handles = reinterpret_cast<const H*>(recv_types);
@@ -315,15 +304,15 @@ int Front<H>::alltoallw(const void* send, const N* send_counts, const D* send_di
   const auto add_in = [&](Side<H>& in, int members) {
     return self_->add_typed(in, recv, recv_counts, recv_displacements, recv_handles, members);
   };
-  if (const int code =
-          self_->take_alltoall(Collective::alltoallw, add_out, add_in, send, recv, handle(comm));
-      code != left)
-    return code;
+  const auto prepare = [&](Call<H>& call) {
+    return self_->take_alltoall(call, Collective::alltoallw, add_out, add_in, send, recv);
+  };
+  if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
   const bool moves = send != self_->in_place();
-  return self_->template call_native<N, D>(
-      &Forms<H, N, D>::alltoallw, &Forms<H, int, int>::alltoallw, handle(comm), send,
-      moves ? send_counts : nullptr, moves ? send_displacements : nullptr, send_handles, recv,
-      recv_counts, recv_displacements, recv_handles, handle(comm));
+  return self_->template call_native<N, D, Request...>(
+      &Forms<H, N, D, Request...>::alltoallw, &Forms<H, int, int, Request...>::alltoallw,
+      handle(comm), send, moves ? send_counts : nullptr, moves ? send_displacements : nullptr,
+      send_handles, recv, recv_counts, recv_displacements, recv_handles, handle(comm), request...);
 }
 
 }  // namespace tutti::mpi

@@ -2,6 +2,8 @@
 // Front: what is asked of the MPI about its datatypes, and the calls that are left to it.
 #pragma once
 
+#include <tuple>
+
 #include "mpi/front.h"
 
 namespace tutti::mpi {
@@ -40,27 +42,50 @@ bool Front<H>::has_root_arguments(int root, H comm) const {
 }
 
 template <class H>
-template <class Small, class... Narrowed>
-int Front<H>::call_narrow(Small Forms<H, int, int>::*small, H comm,
-                          const Narrowed&... arguments) const {
-  if ((arguments.fits && ...)) return (native_.small.*small)(arguments.value...);
-  const int code = error_classes(library_.family).count;
-  native_.comm_call_errhandler(comm, code);
-  return code;
+template <class N, class... Request>
+const auto& Front<H>::native_forms() const {
+  constexpr bool small = std::is_same_v<N, int>;
+  if constexpr (sizeof...(Request) == 0) {
+    if constexpr (small)
+      return native_.small;
+    else
+      return native_.large;
+  } else {
+    if constexpr (small)
+      return native_.small_started;
+    else
+      return native_.large_started;
+  }
 }
 
 template <class H>
-template <class N, class D, class Function, class Small, class... Arguments>
-int Front<H>::call_native(Function Forms<H, N, D>::*function, Small Forms<H, int, int>::*small,
-                          H comm, Arguments... arguments) const {
+template <class N, class D, class... Request, class Function, class Small, class... Arguments>
+int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
+                          Small Forms<H, int, int, Request...>::*small, H comm,
+                          Arguments... arguments) {
+  const auto native = native_forms<N, Request...>().*function;
   if constexpr (std::is_same_v<N, int>) {
-    return (native_.small.*function)(arguments...);
+    return native(arguments...);
   } else {
-    if (native_.large.*function != nullptr) return (native_.large.*function)(arguments...);
+    if (native != nullptr) return native(arguments...);
     int members = 0, inter = 0;
     native_.comm_test_inter(comm, &inter);
     (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
-    return call_narrow(small, comm, Narrow<Arguments>(arguments, members)...);
+    using Narrowed = std::tuple<Narrow<Arguments>...>;
+    const auto narrow = std::make_shared<const Narrowed>(Narrow<Arguments>(arguments, members)...);
+    if (sizeof...(Request) > 0) {
+      const std::lock_guard lock(retaining_);
+      retained_.push_back(narrow);
+    }
+    return std::apply(
+        [&](const auto&... argument) {
+          if ((argument.fits && ...))
+            return (native_forms<int, Request...>().*small)(argument.value...);
+          const int code = error_classes(library_.family).count;
+          native_.comm_call_errhandler(comm, code);
+          return code;
+        },
+        *narrow);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMPI_X for Fortran programs. A Fortran wrapper turns handles, sentinels and array descriptors
-// into C's and then calls a C function; Open MPI's call PMPI_X, MPICH's do so where there is no
-// buffer. So Tutti exports PMPI_X as well: calls from the MPI's Fortran library go where calls of
-// MPI_X go, all others (the MPI's own, a profiler's, a program's) to the MPI.
+// PMPI_X for Fortran programs, and both names of what makes communicators. A Fortran wrapper turns
+// handles, sentinels and array descriptors into C's and then calls a C function; Open MPI's call
+// PMPI_X, MPICH's do so where there is no buffer. So Tutti exports PMPI_X as well: calls from the
+// MPI's Fortran library go where calls of MPI_X go, all others (the MPI's own, a profiler's, a
+// program's) to the MPI.
 //
 // The `_c` functions have no gate: no Fortran wrapper calls PMPI_X_c, and where the MPI has none,
 // programs must not find any.
@@ -43,14 +44,39 @@ Function native(std::atomic<Function>& known, const char* name) {
 }  // namespace
 }  // namespace tutti::mpi
 
-#define TUTTI_GATE(name, entry, count)                                                  \
-  extern "C" [[gnu::visibility("default")]] int PMPI_##name(TUTTI_PARAMETERS_##count) { \
-    static_assert(arity(&Entries::entry) == count);                                     \
-    constinit static std::atomic<Function> known{nullptr};                              \
-    const Function to = callers.fortran(__builtin_return_address(0))                    \
-                            ? reinterpret_cast<Function>(entries().entry)               \
-                            : native(known, "PMPI_" #name);                             \
-    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count);       \
+#define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
+
+#define TUTTI_GATE(name, entry, count)                                            \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
+    constinit static std::atomic<Function> known{nullptr};                        \
+    const Function to = callers.fortran(__builtin_return_address(0))              \
+                            ? reinterpret_cast<Function>(entries().entry)         \
+                            : native(known, "PMPI_" #name);                       \
+    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count); \
+  }
+
+// A collective, blocking and not: `more` is one more than `count`.
+#define TUTTI_GATES(name, Name, count, more)     \
+  static_assert(arity(&Entries::name) == count); \
+  TUTTI_GATE(Name, name, count)                  \
+  TUTTI_GATE(I##name, started.name, more)
+
+// What makes a communicator: its members then meet. The last argument points to it. `made` is
+// called for MPI_X, and for PMPI_X from Fortran.
+#define TUTTI_MAKER(name, count, last)                                                         \
+  static int make_##name(bool ours, TUTTI_PARAMETERS_##count) {                                \
+    constinit static std::atomic<Function> known{nullptr};                                     \
+    const Function to = native(known, "PMPI_" #name);                                          \
+    const int result =                                                                         \
+        reinterpret_cast<int (*)(TUTTI_PARAMETERS_##count)>(to)(TUTTI_ARGUMENTS_##count);      \
+    if (ours && result == 0) entries().made(reinterpret_cast<const void*>(last));              \
+    return result;                                                                             \
+  }                                                                                            \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {                                      \
+    return make_##name(true, TUTTI_ARGUMENTS_##count);                                         \
+  }                                                                                            \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                                     \
+    return make_##name(callers.fortran(__builtin_return_address(0)), TUTTI_ARGUMENTS_##count); \
   }
 
 using namespace tutti::mpi;
@@ -62,19 +88,42 @@ TUTTI_GATE(Alloc_mem, alloc_mem, 3)
 TUTTI_GATE(Free_mem, free_mem, 1)
 TUTTI_GATE(Barrier, barrier, 1)
 TUTTI_GATE(Win_test, win_test, 2)
-TUTTI_GATE(Bcast, bcast, 5)
-TUTTI_GATE(Reduce, reduce, 7)
-TUTTI_GATE(Allreduce, allreduce, 6)
-TUTTI_GATE(Gather, gather, 8)
-TUTTI_GATE(Gatherv, gatherv, 9)
-TUTTI_GATE(Scatter, scatter, 8)
-TUTTI_GATE(Scatterv, scatterv, 9)
-TUTTI_GATE(Allgather, allgather, 7)
-TUTTI_GATE(Allgatherv, allgatherv, 8)
-TUTTI_GATE(Alltoall, alltoall, 7)
-TUTTI_GATE(Alltoallv, alltoallv, 9)
-TUTTI_GATE(Alltoallw, alltoallw, 9)
-TUTTI_GATE(Reduce_scatter, reduce_scatter, 6)
-TUTTI_GATE(Reduce_scatter_block, reduce_scatter_block, 6)
-TUTTI_GATE(Scan, scan, 6)
-TUTTI_GATE(Exscan, exscan, 6)
+TUTTI_GATE(Ibarrier, ibarrier, 2)
+TUTTI_GATES(bcast, Bcast, 5, 6)
+TUTTI_GATES(reduce, Reduce, 7, 8)
+TUTTI_GATES(allreduce, Allreduce, 6, 7)
+TUTTI_GATES(gather, Gather, 8, 9)
+TUTTI_GATES(gatherv, Gatherv, 9, 10)
+TUTTI_GATES(scatter, Scatter, 8, 9)
+TUTTI_GATES(scatterv, Scatterv, 9, 10)
+TUTTI_GATES(allgather, Allgather, 7, 8)
+TUTTI_GATES(allgatherv, Allgatherv, 8, 9)
+TUTTI_GATES(alltoall, Alltoall, 7, 8)
+TUTTI_GATES(alltoallv, Alltoallv, 9, 10)
+TUTTI_GATES(alltoallw, Alltoallw, 9, 10)
+TUTTI_GATES(reduce_scatter, Reduce_scatter, 6, 7)
+TUTTI_GATES(reduce_scatter_block, Reduce_scatter_block, 6, 7)
+TUTTI_GATES(scan, Scan, 6, 7)
+TUTTI_GATES(exscan, Exscan, 6, 7)
+TUTTI_GATE(Wait, wait, 2)
+TUTTI_GATE(Test, test, 3)
+TUTTI_GATE(Waitall, waitall, 3)
+TUTTI_GATE(Testall, testall, 4)
+TUTTI_GATE(Waitany, waitany, 4)
+TUTTI_GATE(Testany, testany, 5)
+TUTTI_GATE(Waitsome, waitsome, 5)
+TUTTI_GATE(Testsome, testsome, 5)
+TUTTI_GATE(Request_get_status, request_get_status, 3)
+
+TUTTI_MAKER(Comm_dup, 2, b)
+TUTTI_MAKER(Comm_dup_with_info, 3, c)
+TUTTI_MAKER(Comm_split, 4, d)
+TUTTI_MAKER(Comm_split_type, 5, e)
+TUTTI_MAKER(Comm_create, 3, c)
+TUTTI_MAKER(Comm_create_group, 4, d)
+TUTTI_MAKER(Cart_create, 6, f)
+TUTTI_MAKER(Cart_sub, 3, c)
+TUTTI_MAKER(Graph_create, 6, f)
+TUTTI_MAKER(Dist_graph_create, 9, i)
+TUTTI_MAKER(Dist_graph_create_adjacent, 10, j)
+TUTTI_MAKER(Intercomm_merge, 3, c)

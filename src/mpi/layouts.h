@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "layout/layout.h"
 #include "mpi/datatypes.h"
@@ -39,6 +38,16 @@ class Layouts {
     return layout;
   }
 
+  // What keeps a layout that find() has given, though its datatype be freed; may be nullptr.
+  [[nodiscard]] std::shared_ptr<const void> keep(H type) {
+    void* value = nullptr;
+    int found = 0;
+    if (decoder_.predefined(type) || state_.load(std::memory_order_acquire) != State::ready ||
+        native_.get_attr(type, keyval_, &value, &found) != 0 || !found)
+      return nullptr;
+    return *static_cast<Entry*>(value);
+  }
+
   // Before MPI_Finalize; afterwards only predefined types are found.
   void close() {
     const std::lock_guard lock(making_);
@@ -50,7 +59,8 @@ class Layouts {
 
  private:
   enum class State : std::uint8_t { opened, ready, closed };
-  using Entry = std::optional<layout::Layout>;  // what the attribute points to
+  // What the attribute points to; holds nothing where the layout is not known.
+  using Entry = std::shared_ptr<const layout::Layout>;
   struct Recent {
     H type{};
     std::uint64_t deletions = 0;
@@ -73,7 +83,7 @@ class Layouts {
   }
   static const layout::Layout* layout_of(void* value) {
     const auto* entry = static_cast<const Entry*>(value);
-    return entry != nullptr && entry->has_value() ? &**entry : nullptr;
+    return entry != nullptr ? entry->get() : nullptr;
   }
 
   // Needs an initialised MPI, which whoever has made a datatype has.
@@ -96,7 +106,8 @@ class Layouts {
     if (found) return value;
     auto entry = std::make_unique<Entry>();
     layout::Typemap typemap;
-    if (decoder_.decode(type, typemap)) entry->emplace(std::move(typemap));
+    if (decoder_.decode(type, typemap))
+      *entry = std::make_shared<const layout::Layout>(std::move(typemap));
     if (native_.set_attr(type, keyval_, entry.get()) != 0) return nullptr;
     return entry.release();
   }

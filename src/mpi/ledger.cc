@@ -22,12 +22,12 @@ void quote(std::FILE* file, const char* text) {
 
 }  // namespace
 
-void Ledger::left(coll::Collective collective, const char* why) {
+void Ledger::left(std::size_t kind, const char* why) {
   for (Reason& reason : reasons_) {
     const char* known = reason.why.load(std::memory_order_relaxed);
     if (known == nullptr && reason.why.compare_exchange_strong(known, why)) known = why;
     if (known != why) continue;
-    reason.calls[static_cast<std::size_t>(collective)].fetch_add(1, std::memory_order_relaxed);
+    reason.calls[kind].fetch_add(1, std::memory_order_relaxed);
     return;
   }
 }
@@ -41,15 +41,15 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
   std::fprintf(file, ",\"family\":\"%s\",\"ranks\":%d,\"nodes\":%d,\"calls\":[", run.family,
                run.ranks, run.nodes);
   const char* comma = "";
-  for (std::size_t c = 0; c < coll::collective_count; ++c) {
+  for (std::size_t c = 0; c < engine::kinds; ++c) {
     std::uint64_t left = 0;
     for (const Reason& reason : reasons_) left += reason.calls[c];
     if (left + mine.calls[c] == 0) continue;
     std::fprintf(file,
                  "%s{\"collective\":\"%s\",\"seen\":%" PRIu64 ",\"taken\":%" PRIu64
                  ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"reasons\":{",
-                 comma, coll::name_of(static_cast<coll::Collective>(c)), left + mine.calls[c],
-                 mine.calls[c], left, all.bytes[c]);
+                 comma, engine::name_of_kind(c).data(), left + mine.calls[c], mine.calls[c], left,
+                 all.bytes[c]);
     comma = "";
     for (const Reason& reason : reasons_) {
       if (reason.calls[c] == 0) continue;

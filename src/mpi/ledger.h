@@ -14,7 +14,7 @@ namespace tutti::mpi {
 class Ledger {
  public:
   // `why` is a literal, or lives as long as the process.
-  void left(coll::Collective collective, const char* why);
+  void left(std::size_t kind, const char* why);  // see engine::kind_of
 
   struct Run {
     const char* mpi;  // the first line of MPI_Get_library_version
@@ -32,7 +32,7 @@ class Ledger {
  private:
   struct Reason {
     std::atomic<const char*> why{nullptr};
-    std::array<std::atomic<std::uint64_t>, coll::collective_count> calls{};
+    std::array<std::atomic<std::uint64_t>, engine::kinds> calls{};
   };
   std::array<Reason, 16> reasons_;  // more than there are in the code
 };

@@ -3,6 +3,7 @@
 // is there: int (MPICH) or void* (Open MPI, standard ABI).
 #pragma once
 
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
 
@@ -27,6 +28,24 @@ struct Native {
   int (*barrier)(H comm);
   Forms<H, int, int> small;
   Forms<H, Count, Aint> large;  // nullptr where the MPI has none
+  int (*ibarrier)(H comm, void* request);
+  Forms<H, int, int, void*> small_started;
+  Forms<H, Count, Aint, void*> large_started;  // the same
+
+  int (*wait)(void* request, void* status);
+  int (*test)(void* request, int* flag, void* status);
+  int (*waitall)(int count, void* requests, void* statuses);
+  int (*testall)(int count, void* requests, int* flag, void* statuses);
+  int (*waitany)(int count, void* requests, int* index, void* status);
+  int (*testany)(int count, void* requests, int* index, int* flag, void* status);
+  int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*request_get_status)(H request, int* flag, void* status);
+  int (*grequest_start)(int (*query)(void*, void* status), int (*free)(void*),
+                        int (*cancel)(void*, int complete), void* extra, H* request);
+  int (*grequest_complete)(H request);
+  int (*status_set_elements)(void* status, H type, int count);
+  int (*status_set_cancelled)(void* status, int flag);
 
   int (*iprobe)(int source, int tag, H comm, int* flag, void* status);
   int (*win_test)(H window, int* flag);
@@ -49,6 +68,7 @@ struct Native {
   int (*type_get_extent)(H type, Count* lower_bound, Count* extent);
   int (*type_create_hindexed)(int, const int* lengths, const Aint* displacements, H type, H*);
   int (*type_commit)(H* type);
+  int (*type_dup)(H type, H* duplicate);
   int (*type_free)(H* type);
   int (*pack)(const void*, int, H type, void*, int, int* position, H comm);
   int (*unpack)(const void*, int, int* position, void*, int, H type, H comm);
@@ -64,15 +84,33 @@ struct Native {
     mpi.load(alloc_mem, "PMPI_Alloc_mem");
     mpi.load(free_mem, "PMPI_Free_mem");
     mpi.load(barrier, "PMPI_Barrier");
-    const auto find = [&mpi](const char* suffix) {
-      return [&mpi, suffix](auto& function, const char* name) {
+    mpi.load(ibarrier, "PMPI_Ibarrier");
+    const auto find = [&mpi](bool starts, const char* suffix) {
+      return [&mpi, starts, suffix](auto& function, const char* name) {
         char symbol[48];
-        std::snprintf(symbol, sizeof symbol, "PMPI_%s%s", name, suffix);
+        const int first = starts ? std::tolower(static_cast<unsigned char>(*name)) : *name;
+        std::snprintf(symbol, sizeof symbol, "PMPI_%s%c%s%s", starts ? "I" : "", first, name + 1,
+                      suffix);
         mpi.load(function, symbol);
       };
     };
-    small.for_each(find(""));
-    large.for_each(find("_c"));
+    small.for_each(find(false, ""));
+    large.for_each(find(false, "_c"));
+    small_started.for_each(find(true, ""));
+    large_started.for_each(find(true, "_c"));
+    mpi.load(wait, "PMPI_Wait");
+    mpi.load(test, "PMPI_Test");
+    mpi.load(waitall, "PMPI_Waitall");
+    mpi.load(testall, "PMPI_Testall");
+    mpi.load(waitany, "PMPI_Waitany");
+    mpi.load(testany, "PMPI_Testany");
+    mpi.load(waitsome, "PMPI_Waitsome");
+    mpi.load(testsome, "PMPI_Testsome");
+    mpi.load(request_get_status, "PMPI_Request_get_status");
+    mpi.load(grequest_start, "PMPI_Grequest_start");
+    mpi.load(grequest_complete, "PMPI_Grequest_complete");
+    mpi.load(status_set_elements, "PMPI_Status_set_elements");
+    mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
     mpi.load(iprobe, "PMPI_Iprobe");
     mpi.load(win_test, "PMPI_Win_test");
     mpi.load(comm_size, "PMPI_Comm_size");
@@ -92,6 +130,7 @@ struct Native {
     mpi.load(type_get_extent, "PMPI_Type_get_extent_x");
     mpi.load(type_create_hindexed, "PMPI_Type_create_hindexed");
     mpi.load(type_commit, "PMPI_Type_commit");
+    mpi.load(type_dup, "PMPI_Type_dup");
     mpi.load(type_free, "PMPI_Type_free");
     mpi.load(pack, "PMPI_Pack");
     mpi.load(unpack, "PMPI_Unpack");

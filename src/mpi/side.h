@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdlib>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/base.h"
 #include "coll/coll.h"
+#include "mpi/layouts.h"
 #include "mpi/packing.h"
 
 namespace tutti::mpi {
@@ -36,33 +39,35 @@ class Temporary {
   std::byte* memory_ = nullptr;
 };
 
-// Blocks, for which few members need no heap.
-class Blocks {
+// A list that needs no heap while it is short.
+template <class T>
+class Few {
  public:
-  Blocks() {}
-  ~Blocks() {}
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  Few() {}
+  ~Few() {}
+  Few(const Few&) = delete;
+  Few& operator=(const Few&) = delete;
 
-  void push_back(const coll::Block& block) {
+  void push_back(const T& value) {
     if (count_ == few && many_.empty()) many_.assign(few_, few_ + few);
     if (count_ < few)
-      few_[count_] = block;
+      few_[count_] = value;
     else
-      many_.push_back(block);
+      many_.push_back(value);
     ++count_;
   }
   [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] coll::Block* data() { return count_ <= few ? few_ : many_.data(); }
-  [[nodiscard]] const coll::Block* data() const { return count_ <= few ? few_ : many_.data(); }
+  [[nodiscard]] T* data() { return count_ <= few ? few_ : many_.data(); }
+  [[nodiscard]] const T* data() const { return count_ <= few ? few_ : many_.data(); }
+  [[nodiscard]] std::span<const T> all() const { return {data(), count_}; }
 
  private:
   static constexpr std::size_t few = 8;
   std::size_t count_ = 0;
   union {  // not written before it is used
-    coll::Block few_[few];
+    T few_[few];
   };
-  std::vector<coll::Block> many_;
+  std::vector<T> many_;
 };
 
 // What is to be known of a datatype.
@@ -76,15 +81,47 @@ struct Described {
   bool opaque = false;
 };
 
+// What a nonblocking call keeps of datatypes that the program may free meanwhile.
+template <class H>
+class Keeper {
+ public:
+  Keeper(const Native<H>& native, Layouts<H>& layouts) : native_(native), layouts_(layouts) {}
+  ~Keeper() { release(); }
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  void keep(Described<H>& type) {
+    if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
+    if (!type.opaque) return;
+    H duplicate{};
+    if (native_.type_dup(type.type, &duplicate) != 0) return;
+    types_.push_back(duplicate);
+    type.type = duplicate;
+  }
+  void release() {
+    for (H& type : types_) native_.type_free(&type);
+    types_.clear();
+    kept_.clear();
+  }
+
+ private:
+  const Native<H>& native_;
+  Layouts<H>& layouts_;
+  std::vector<std::shared_ptr<const void>> kept_;
+  std::vector<H> types_;
+};
+
 template <class H>
 class Side {
  public:
-  // `flat`: for a collective that knows nothing of layouts.
-  Side(const Native<H>& native, H comm, bool flat = false)
-      : native_(native), comm_(comm), flat_(flat) {}
+  Side(const Native<H>& native, H comm) : native_(native), comm_(comm) {}
+
+  // For a collective that knows nothing of layouts.
+  void flatten() { flat_ = true; }
+  void keep_types_in(Keeper<H>& keeper) { keeper_ = &keeper; }
 
   // The next block: `count` elements, `offset` bytes behind `base` (which may be MPI_BOTTOM).
-  void add(const void* base, Aint offset, Count count, const Described<H>& type) {
+  void add(const void* base, Aint offset, Count count, Described<H> type) {
     auto* address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(base) + offset);
     const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
     const layout::Layout* layout = type.layout;
@@ -92,6 +129,8 @@ class Side {
       address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
       layout = nullptr;
     }
+    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]]
+      keeper_->keep(type);
     if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
       opaque_.push_back({blocks_.size(), address, count, type});
       opaque_bytes_ += bytes;
@@ -131,9 +170,7 @@ class Side {
     }
   }
 
-  [[nodiscard]] std::span<const coll::Block> blocks() const {
-    return {blocks_.data(), blocks_.size()};
-  }
+  [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_.all(); }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
     for (const coll::Block& block : blocks()) sum += block.bytes;
@@ -163,8 +200,9 @@ class Side {
 
   const Native<H>& native_;
   H comm_;
-  bool flat_;
-  Blocks blocks_;
+  bool flat_ = false;
+  Keeper<H>* keeper_ = nullptr;  // of a nonblocking call
+  Few<coll::Block> blocks_;
   std::vector<Opaque> opaque_;
   std::size_t opaque_bytes_ = 0;
   Temporary packed_;

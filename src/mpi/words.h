@@ -39,6 +39,7 @@ int pass(int (*to)(Parameters...), Words... words) {
 #define TUTTI_PARAMETERS_7 TUTTI_PARAMETERS_6, Word g
 #define TUTTI_PARAMETERS_8 TUTTI_PARAMETERS_7, Word h
 #define TUTTI_PARAMETERS_9 TUTTI_PARAMETERS_8, Word i
+#define TUTTI_PARAMETERS_10 TUTTI_PARAMETERS_9, Word j
 #define TUTTI_ARGUMENTS_0
 #define TUTTI_ARGUMENTS_1 a
 #define TUTTI_ARGUMENTS_2 TUTTI_ARGUMENTS_1, b
@@ -49,3 +50,4 @@ int pass(int (*to)(Parameters...), Words... words) {
 #define TUTTI_ARGUMENTS_7 TUTTI_ARGUMENTS_6, g
 #define TUTTI_ARGUMENTS_8 TUTTI_ARGUMENTS_7, h
 #define TUTTI_ARGUMENTS_9 TUTTI_ARGUMENTS_8, i
+#define TUTTI_ARGUMENTS_10 TUTTI_ARGUMENTS_9, j

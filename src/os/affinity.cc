@@ -102,9 +102,70 @@ bool CpuMask::within(const CpuMask& other) const {
   return true;
 }
 
+CpuMask CpuMask::operator&(const CpuMask& other) const {
+  CpuMask both;
+  for (std::size_t i = 0; i < words.size(); ++i) both.words[i] = words[i] & other.words[i];
+  return both;
+}
+
+CpuMask CpuMask::operator-(const CpuMask& other) const {
+  CpuMask rest;
+  for (std::size_t i = 0; i < words.size(); ++i) rest.words[i] = words[i] & ~other.words[i];
+  return rest;
+}
+
 CpuMask& CpuMask::operator|=(const CpuMask& other) {
   for (std::size_t i = 0; i < words.size(); ++i) words[i] |= other.words[i];
   return *this;
+}
+
+CpuMask possible_cpus() {
+  const CpuMask before = usable_cpus();
+  CpuMask all;
+  all.words.fill(~std::uint64_t{0});
+  if (!run_on(all)) return before;
+  const CpuMask possible = usable_cpus();
+  return run_on(before) ? possible : before;
+}
+
+std::string text_of(const CpuMask& mask) {
+  std::string text;
+  for (int cpu = 0; cpu < CpuMask::most; ++cpu) {
+    if (!mask.has(cpu)) continue;
+    const int first = cpu;
+    while (cpu + 1 < CpuMask::most && mask.has(cpu + 1)) ++cpu;
+    if (!text.empty()) text += ',';
+    text += std::to_string(first);
+    if (cpu > first) text += '-' + std::to_string(cpu);
+  }
+  return text;
+}
+
+std::vector<CpuMask> numa_domains(const char* directory) {
+  std::vector<CpuMask> domains;
+  for (int node = 0, missing = 0; missing < 8; ++node) {  // numbers may have gaps
+    char file[256], text[4096];
+    std::snprintf(file, sizeof file, "%s/node%d/cpulist", directory, node);
+    if (!read_file(file, text)) {
+      ++missing;
+      continue;
+    }
+    CpuMask mask;
+    for (char* next = text; *next >= '0' && *next <= '9';) {  // "0-3,8-11"
+      const long first = std::strtol(next, &next, 10);
+      const long last = *next == '-' ? std::strtol(next + 1, &next, 10) : first;
+      for (long cpu = first; cpu <= last && cpu < CpuMask::most; ++cpu)
+        mask |= CpuMask::of(static_cast<int>(cpu));
+      if (*next == ',') ++next;
+    }
+    if (mask.count() > 0) domains.push_back(mask);
+  }
+  if (domains.empty()) {
+    CpuMask all;
+    all.words.fill(~std::uint64_t{0});
+    domains.push_back(all);
+  }
+  return domains;
 }
 
 CpuMask usable_cpus() {
@@ -114,6 +175,12 @@ CpuMask usable_cpus() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) std::memcpy(&mask.words, &set, sizeof set);
   return mask;
+}
+
+bool run_on(const CpuMask& cpus) {
+  cpu_set_t set;
+  std::memcpy(&set, &cpus.words, sizeof set);
+  return ::sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 std::int64_t cgroup_cpu_quota_milli(const char* listing, const char* mount) {

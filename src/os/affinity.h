@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tutti::os {
 
@@ -12,14 +14,33 @@ namespace tutti::os {
 struct CpuMask {
   std::array<std::uint64_t, 16> words{};
 
+  static constexpr int most = 1024;
+  [[nodiscard]] static CpuMask of(int cpu) {
+    CpuMask mask;
+    mask.words[static_cast<std::size_t>(cpu / 64)] = std::uint64_t{1} << (cpu % 64);
+    return mask;
+  }
+  [[nodiscard]] bool has(int cpu) const {
+    return (words[static_cast<std::size_t>(cpu / 64)] >> (cpu % 64) & 1) != 0;
+  }
   [[nodiscard]] int count() const;
   [[nodiscard]] bool within(const CpuMask& other) const;  // a subset of `other`
   CpuMask& operator|=(const CpuMask& other);
+  CpuMask operator&(const CpuMask& other) const;
+  CpuMask operator-(const CpuMask& other) const;  // what is not in `other`
   friend bool operator==(const CpuMask&, const CpuMask&) = default;
 };
 
 // The affinity mask of the calling thread.
 [[nodiscard]] CpuMask usable_cpus();
+// Where it could run if it were bound to nothing: its cpuset.
+[[nodiscard]] CpuMask possible_cpus();
+// As Linux writes it: "0-3,8".
+[[nodiscard]] std::string text_of(const CpuMask& mask);
+// The CPUs of each NUMA domain; one domain of all where the system does not say.
+[[nodiscard]] std::vector<CpuMask> numa_domains(const char* directory = "/sys/devices/system/node");
+// Lets the calling thread run there and nowhere else. False when it may not.
+[[nodiscard]] bool run_on(const CpuMask& cpus);
 
 // CPUs' worth of time that the cgroup (v1 or v2) and those above it grant, in thousandths; 0 when
 // unlimited. The arguments are for tests.

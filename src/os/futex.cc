@@ -7,14 +7,37 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 
 namespace tutti::os {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t longest_blind_ns = 200'000;  // without a look at the other words
+
+}  // namespace
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::int64_t timeout_ns) {
-  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  const timespec timeout{timeout_ns / second_ns, timeout_ns % second_ns};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
+}
+
+void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns) {
+  futex_waitv waits[most_futex_words];
+  const std::size_t count = std::min(words.size(), most_futex_words);
+  for (std::size_t i = 0; i < count; ++i)
+    waits[i] = {words[i].expected, reinterpret_cast<std::uint64_t>(words[i].word), FUTEX_32, 0};
+  timespec until{};
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += (until.tv_nsec + timeout_ns) / second_ns;
+  until.tv_nsec = (until.tv_nsec + timeout_ns) % second_ns;
+  if (::syscall(SYS_futex_waitv, waits, count, 0, &until, CLOCK_MONOTONIC) >= 0) return;
+  // Kernels before 5.16 cannot, and some containers forbid it: then one word, not for long.
+  if (errno == ENOSYS || errno == EPERM)
+    futex_wait(*words[0].word, words[0].expected, std::min(timeout_ns, longest_blind_ns));
 }
 
 void futex_wake_all(const std::atomic<std::uint32_t>& word) {

@@ -3,13 +3,22 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tutti::os {
 
 // Sleeps while `word` holds `expected`, for at most `timeout_ns`; may also return early.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::int64_t timeout_ns);
+// The same for several words at once.
+struct FutexWord {
+  const std::atomic<std::uint32_t>* word;
+  std::uint32_t expected;
+};
+inline constexpr std::size_t most_futex_words = 128;  // the rest is not looked at
+void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns);
 void futex_wake_all(const std::atomic<std::uint32_t>& word);
 
 // An asymmetric fence between processes (membarrier): the rare side calls heavy_fence(), and the

@@ -136,9 +136,9 @@ void Segment::close_descriptor() {
 
 Invitation Segment::invitation() const { return {::getpid(), fd_, header_of(base())->nonce}; }
 
-std::uint64_t Segment::allocate_slice(int members) {
+std::uint64_t Segment::allocate_slice(int members, int desks_each) {
   Header* header = header_of(base());
-  const int size_class = size_class_of(members);
+  const int size_class = size_class_of(members * desks_each);
   if (size_class >= size_classes) return 0;
   std::uint64_t offset = 0;
   bool used_before = true;
@@ -162,8 +162,8 @@ std::uint64_t Segment::allocate_slice(int members) {
   slice->size_class = size_class;
   slice->members_left.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
   if (used_before)  // staging needs no zeros: it is read only after it was written
-    for (int rank = 0; rank < members; ++rank)
-      std::memset(static_cast<void*>(desk(offset, rank)), 0, offsetof(Desk, staging));
+    for (int index = 0; index < members * desks_each; ++index)
+      std::memset(static_cast<void*>(desk(offset, index)), 0, offsetof(Desk, staging));
   return offset;
 }
 
@@ -178,9 +178,9 @@ void Segment::leave_slice(std::uint64_t offset) {
   --header->in_use;
 }
 
-Desk* Segment::desk(std::uint64_t offset, int rank) const {
+Desk* Segment::desk(std::uint64_t offset, int index) const {
   constexpr std::uint64_t desk_bytes = round_up(sizeof(Desk), page_bytes);
-  const std::uint64_t at = offset + page_bytes + static_cast<std::uint64_t>(rank) * desk_bytes;
+  const std::uint64_t at = offset + page_bytes + static_cast<std::uint64_t>(index) * desk_bytes;
   window_.open_to(at + desk_bytes);
   return std::launder(reinterpret_cast<Desk*>(base() + at));
 }

@@ -38,14 +38,14 @@ class Segment {
 
   [[nodiscard]] Invitation invitation() const;
 
-  // A zeroed slice, page aligned, for `members` desks; 0 when the segment is full. Any process that
-  // has attached may call these, one at a time or together.
-  [[nodiscard]] std::uint64_t allocate_slice(int members);
+  // A zeroed slice, page aligned, with `desks_each` times as many desks as `members`; 0 when the
+  // segment is full. Any process that has attached may call these, one at a time or together.
+  [[nodiscard]] std::uint64_t allocate_slice(int members, int desks_each = 1);
   // To be called by each of the slice's members when it leaves; the last one frees it.
   void leave_slice(std::uint64_t offset);
 
-  // The desk of member `rank` in the slice at `offset`.
-  [[nodiscard]] Desk* desk(std::uint64_t offset, int rank) const;
+  // A desk of the slice at `offset`.
+  [[nodiscard]] Desk* desk(std::uint64_t offset, int index) const;
 
   [[nodiscard]] std::uint64_t slices_in_use() const;
 

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "os/futex.h"
 
@@ -44,5 +45,15 @@ inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::
 // Sleeps until `word` is no longer `seen`, or `timeout_ns` have passed.
 void sleep(const std::atomic<std::uint64_t>& word, std::atomic<std::uint32_t>& sleepers,
            std::uint64_t seen, const Patience& patience, std::int64_t timeout_ns);
+
+// The same for several words, which may be of different desks.
+struct Awaited {
+  const std::atomic<std::uint64_t>* word;
+  std::atomic<std::uint32_t>* sleepers;
+  std::uint64_t seen;
+};
+// Also wakes when `bell` is no longer `bell_seen`.
+void sleep_any(std::span<const Awaited> words, const std::atomic<std::uint32_t>& bell,
+               std::uint32_t bell_seen, const Patience& patience, std::int64_t timeout_ns);
 
 }  // namespace tutti::segment

@@ -100,6 +100,51 @@ class Scene {
     return text;
   }
 
+  // One call of one rank: what it is to do, and the checks when it is over.
+  coll::Work enter(std::size_t index, int rank) {
+    const Op& op = script_.ops[index];
+    const Kind& kind = kinds[op.kind];
+    entered_[index].fetch_add(1, std::memory_order_relaxed);
+    const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
+    coll::Work work{.send = send.data(),
+                    .recv = recv.data(),
+                    .count = facts_of(op, script_.ranks).bytes / kind.bytes,
+                    .element_bytes = kind.bytes,
+                    .kernel = &kind.kernel,
+                    .root = op.root,
+                    .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
+                                                                             : Stores::streaming,
+                    .parts = role(index, rank).parts};
+    if (only_moves(op.algorithm.collective)) {
+      lay_out(index, rank, work);
+      return work;
+    }
+    if (op.algorithm.collective == Collective::bcast) {
+      work.send = nullptr;
+      if (rank == op.root) fill(kind, operand_seed(op, rank), recv);
+      return work;
+    }
+    const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
+                          op.algorithm.collective == Collective::reduce_scatter_block;
+    const bool in_place = op.in_place && has_result(op, rank) && !scatters;
+    fill(kind, operand_seed(op, rank), in_place ? recv : send);
+    if (in_place) work.send = work.recv;
+    if (!has_result(op, rank) && op.seed % 2 == 0) work.recv = nullptr;
+    return work;
+  }
+
+  void leave(std::size_t index, int rank, const coll::Work& work) {
+    const Op& op = script_.ops[index];
+    const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
+    if (op.algorithm.collective == Collective::barrier &&
+        entered_[index].load(std::memory_order_relaxed) != script_.ranks)
+      fail(index, rank, "left the barrier before all had entered it");
+    if (!right(index, rank, work)) fail(index, rank, "a wrong result");
+    if (!kept(index, rank, work)) fail(index, rank, "the send buffer was changed");
+    std::fill(send.begin(), send.end(), scribble);
+    std::fill(recv.begin(), recv.end(), scribble);
+  }
+
  private:
   static constexpr std::size_t guard_bytes = 256;
   static constexpr std::byte untouched{0xa5};
@@ -150,38 +195,6 @@ class Scene {
     if (collective == Collective::barrier) return false;
     if (collective == Collective::exscan) return rank > 0;
     return collective != Collective::reduce || rank == op.root;
-  }
-
-  coll::Work enter(std::size_t index, int rank) {
-    const Op& op = script_.ops[index];
-    const Kind& kind = kinds[op.kind];
-    entered_[index].fetch_add(1, std::memory_order_relaxed);
-    const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
-    coll::Work work{.send = send.data(),
-                    .recv = recv.data(),
-                    .count = facts_of(op, script_.ranks).bytes / kind.bytes,
-                    .element_bytes = kind.bytes,
-                    .kernel = &kind.kernel,
-                    .root = op.root,
-                    .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
-                                                                             : Stores::streaming,
-                    .parts = role(index, rank).parts};
-    if (only_moves(op.algorithm.collective)) {
-      lay_out(index, rank, work);
-      return work;
-    }
-    if (op.algorithm.collective == Collective::bcast) {
-      work.send = nullptr;
-      if (rank == op.root) fill(kind, operand_seed(op, rank), recv);
-      return work;
-    }
-    const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
-                          op.algorithm.collective == Collective::reduce_scatter_block;
-    const bool in_place = op.in_place && has_result(op, rank) && !scatters;
-    fill(kind, operand_seed(op, rank), in_place ? recv : send);
-    if (in_place) work.send = work.recv;
-    if (!has_result(op, rank) && op.seed % 2 == 0) work.recv = nullptr;
-    return work;
   }
 
   // The blocks of a collective that only moves data, and what is in those to be sent.
@@ -255,18 +268,6 @@ class Scene {
       fill(kinds[op.kind], operand_seed(op, rank), sent);
     }
     return std::equal(send.begin(), send.end(), sent.begin());
-  }
-
-  void leave(std::size_t index, int rank, const coll::Work& work) {
-    const Op& op = script_.ops[index];
-    const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
-    if (op.algorithm.collective == Collective::barrier &&
-        entered_[index].load(std::memory_order_relaxed) != script_.ranks)
-      fail(index, rank, "left the barrier before all had entered it");
-    if (!right(index, rank, work)) fail(index, rank, "a wrong result");
-    if (!kept(index, rank, work)) fail(index, rank, "the send buffer was changed");
-    std::fill(send.begin(), send.end(), scribble);
-    std::fill(recv.begin(), recv.end(), scribble);
   }
 
   void check_end(std::size_t index, int rank, bool is_send) {

@@ -40,7 +40,7 @@ inline std::shared_ptr<engine::Node> join(Rank& self, const char* option = "comm
   return node;
 }
 
-inline std::unique_ptr<engine::Team> team_of(const engine::Exchange& group,
+inline std::shared_ptr<engine::Team> team_of(const engine::Exchange& group,
                                              const std::shared_ptr<engine::Node>& home) {
   const char* why = "";
   auto team = engine::Team::create(group, home, why);

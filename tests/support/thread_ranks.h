@@ -36,10 +36,10 @@ class ThreadRanks {
     for (int rank = 0; rank < ranks; ++rank)
       desks_.push_back(reinterpret_cast<fabric::Desk*>(
           memory_ + static_cast<std::size_t>(rank) * round_up(sizeof(fabric::Desk), page_bytes)));
-    const memory::Ways ways{.mapped = false, .copied = between == Between::copied};
-    const std::vector<fabric::NodeHost::Peer> peers(static_cast<std::size_t>(ranks), peer);
+    ways_ = {.mapped = false, .copied = between == Between::copied};
+    peers_.assign(static_cast<std::size_t>(ranks), peer);
     for (int rank = 0; rank < ranks; ++rank) {
-      hosts_.push_back(std::make_unique<fabric::NodeHost>(peers, ways, patience, emergencies()));
+      hosts_.push_back(std::make_unique<fabric::NodeHost>(peers_, ways_, patience, emergencies()));
       fabrics_.push_back(std::make_unique<fabric::NodeFabric>(*hosts_.back(), desks_, rank));
     }
   }
@@ -51,6 +51,11 @@ class ThreadRanks {
     return *fabrics_[static_cast<std::size_t>(rank)];
   }
 
+  // What other hosts for the same desks need.
+  [[nodiscard]] const std::vector<fabric::Peers::Peer>& peers() const { return peers_; }
+  [[nodiscard]] memory::Ways ways() const { return ways_; }
+  [[nodiscard]] std::span<fabric::Desk* const> desks() const { return desks_; }
+
   // body(fabric) on every rank, a thread each.
   template <class Body>
   void run(const Body& body) {
@@ -59,7 +64,6 @@ class ThreadRanks {
     for (std::thread& thread : threads) thread.join();
   }
 
- private:
   // None of these may happen in a test of threads, but where a death test asks for it.
   static fabric::Emergencies emergencies() {
     return {
@@ -68,6 +72,8 @@ class ThreadRanks {
         .surplus = [](void*, int peer, std::size_t, std::size_t) { die("surplus", peer); },
         .unreachable = [](void*, int peer, const Status&) { die("unreachable", peer); }};
   }
+
+ private:
   [[noreturn]] static void die(const char* what, int peer) {
     std::fprintf(stderr, "emergency: %s, peer %d\n", what, peer);
     std::abort();
@@ -76,6 +82,8 @@ class ThreadRanks {
   std::size_t bytes_;
   std::byte* memory_;
   memory::Reach self_;
+  memory::Ways ways_;
+  std::vector<fabric::Peers::Peer> peers_;
   std::vector<fabric::Desk*> desks_;
   std::vector<std::unique_ptr<fabric::NodeHost>> hosts_;
   std::vector<std::unique_ptr<fabric::NodeFabric>> fabrics_;

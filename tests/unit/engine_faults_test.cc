@@ -16,7 +16,7 @@ namespace {
 using coll::Collective;
 using test::Rank;
 
-std::unique_ptr<Team> team_of(Rank& self, const char* option) {
+std::shared_ptr<Team> team_of(Rank& self, const char* option) {
   ::setenv("TUTTI_MEMORY", option, 1);
   std::shared_ptr<Node> node;
   RANK_CHECK(Node::join(self.world, node).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fabric/node.h"
+#include "fabric/peers.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace tutti::fabric {
 
-bool NodeHost::in_vain(const Watch& watch) {
+bool Peers::in_vain(const Watch& watch) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
@@ -29,7 +29,7 @@ bool NodeHost::in_vain(const Watch& watch) {
   return false;
 }
 
-void NodeHost::give_up(int peer, const Status& status) {
+void Peers::give_up(int peer, const Status& status) {
   // Who ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
   if (std::exchange(failed_, true)) return;
@@ -39,21 +39,21 @@ void NodeHost::give_up(int peer, const Status& status) {
     emergencies_.unreachable(emergencies_.context, peer, status);
 }
 
-void NodeHost::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
+void Peers::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
   if (failed_) return;
   const Status status = peers_[static_cast<std::size_t>(peer)].reach->read(card, offset, to, bytes);
   if (!status.ok()) give_up(peer, status);
 }
 
-void NodeHost::write(int peer, const Card& card, std::size_t offset, const void* from,
-                     std::size_t bytes) {
+void Peers::write(int peer, const Card& card, std::size_t offset, const void* from,
+                  std::size_t bytes) {
   if (failed_) return;
   const Status status =
       peers_[static_cast<std::size_t>(peer)].reach->write(card, offset, from, bytes);
   if (!status.ok()) give_up(peer, status);
 }
 
-std::byte* NodeHost::scratch(std::size_t bytes) {
+std::byte* Peers::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     void* memory = std::aligned_alloc(page_bytes, round_up(bytes, page_bytes));
     if (memory == nullptr) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/placing.h"
+
+#include <algorithm>
+
+#include "progress/placement.h"
+
+namespace tutti::engine {
+namespace {
+
+std::vector<int> list(const os::CpuMask& mask) {
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < os::CpuMask::most; ++cpu)
+    if (mask.has(cpu)) cpus.push_back(cpu);
+  return cpus;
+}
+
+// The domain that holds all of `seat`, or -1.
+int domain_of(const os::CpuMask& seat, std::span<const os::CpuMask> domains) {
+  for (std::size_t d = 0; d < domains.size(); ++d)
+    if (seat.within(domains[d])) return static_cast<int>(d);
+  return -1;
+}
+
+progress::Placement policy_of(std::string_view name) {
+  if (name == "bind") return progress::Placement::bind;
+  return name == "odd-even" ? progress::Placement::odd_even : progress::Placement::numa;
+}
+
+// Some cores are kept free, and the ranks are bound to the others.
+Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::CpuMask& job,
+                  std::span<const os::CpuMask> domains) {
+  // The chip as progress/placement.h knows it: domains of equal size, one after the other.
+  std::vector<int> cpus;
+  bool even = !domains.empty();
+  std::size_t each = 0;
+  int used = 0;
+  for (const os::CpuMask& domain : domains) {
+    const std::vector<int> inside = list(domain & job);
+    if (inside.empty()) continue;
+    even = even && (used == 0 || inside.size() == each);
+    each = inside.size();
+    ++used;
+    cpus.insert(cpus.end(), inside.begin(), inside.end());
+  }
+  if (!even || cpus.size() != static_cast<std::size_t>(job.count())) {
+    cpus = list(job);
+    used = 1;
+  }
+  const progress::Layout layout =
+      progress::lay_out({static_cast<int>(cpus.size()), used}, request.communication_cores);
+  const progress::Placement policy = policy_of(request.policy);
+  Placing placing;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto seat = static_cast<int>(rank % layout.application.size());
+    const auto at = static_cast<std::size_t>(layout.application[static_cast<std::size_t>(seat)]);
+    placing.ranks.push_back(os::CpuMask::of(cpus[at]));
+    const auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
+    placing.progress.push_back(policy == progress::Placement::bind
+                                   ? std::nullopt
+                                   : std::optional(os::CpuMask::of(cpus[core])));
+  }
+  return placing;
+}
+
+}  // namespace
+
+Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
+              const os::CpuMask& job, std::span<const os::CpuMask> domains) {
+  if (request.communication_cores > 0 && request.communication_cores < job.count())
+    return keep_free(request, seats.size(), job, domains);
+  Placing placing;
+  placing.progress.resize(seats.size());
+  os::CpuMask taken;
+  for (const os::CpuMask& seat : seats) taken |= seat;
+  const os::CpuMask free = job - taken;
+  if (request.policy == "bind" || request.policy == "none" || free.count() == 0) return placing;
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    // Free cores of the rank's own domain, if there are any, shared out among its ranks.
+    const int domain = domain_of(seats[rank], domains);
+    std::vector<int> near;
+    if (domain >= 0) near = list(free & domains[static_cast<std::size_t>(domain)]);
+    const bool at_home = !near.empty();
+    if (!at_home) near = list(free);
+    const auto shares = [&](const os::CpuMask& seat) {
+      return !at_home || domain_of(seat, domains) == domain;
+    };
+    const auto ranks = static_cast<std::size_t>(std::count_if(seats.begin(), seats.end(), shares));
+    const auto before = static_cast<std::size_t>(
+        std::count_if(seats.begin(), seats.begin() + static_cast<std::ptrdiff_t>(rank), shares));
+    const std::size_t turn =
+        request.policy == "odd-even" ? before % near.size() : before * near.size() / ranks;
+    placing.progress[rank] = os::CpuMask::of(near[turn]);
+  }
+  return placing;
+}
+
+}  // namespace tutti::engine

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the ranks of a node run, and where their progress threads do. Arithmetic on what every rank
+// has published, so that all find the same.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "os/affinity.h"
+
+namespace tutti::engine {
+
+struct PlacingRequest {
+  std::string_view policy = "auto";  // options().progress
+  int communication_cores = 0;       // to be kept free of ranks; 0: whatever is
+};
+
+struct Placing {
+  // Where each rank is to run; empty: they stay where the launcher has put them.
+  std::vector<os::CpuMask> ranks;
+  // Where the progress thread of each runs; nullopt: with its rank.
+  std::vector<std::optional<os::CpuMask>> progress;
+  [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
+};
+
+// `seats`: where each rank may run now; `job`: where any of them could; `domains`: the machine's.
+[[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
+                            const os::CpuMask& job, std::span<const os::CpuMask> domains);
+
+}  // namespace tutti::engine

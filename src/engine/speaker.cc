@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/speaker.h"
+
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+
+#include "base/base.h"
+#include "engine/call.h"
+
+namespace tutti::engine {
+namespace {
+
+// "MPI_Allreduce (MPI_SUM) of 8 bytes".
+const char* describe(std::uint64_t word, char (&text)[96]) {
+  const Call call = Call::decode(word);
+  int length = std::snprintf(text, sizeof text, "MPI_%s", coll::name_of(call.collective));
+  const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
+  if (coll::is_rooted(call.collective))
+    length += std::snprintf(text + length, rest(), ", root %d", call.root);
+  if (call.op > 0) {
+    char op[16];
+    std::snprintf(op, sizeof op, "%s", reduce::name_of(static_cast<reduce::Op>(call.op - 1)));
+    for (char* c = op; *c != '\0'; ++c) *c = static_cast<char>(std::toupper(*c));
+    length += std::snprintf(text + length, rest(), " (MPI_%s)", op);
+  }
+  if (call.bytes > 0)
+    std::snprintf(text + length, rest(), " of %llu bytes",
+                  static_cast<unsigned long long>(call.bytes));
+  return text;
+}
+
+}  // namespace
+
+int Speaker::world_rank(int member) const {
+  return node_.member(members_[static_cast<std::size_t>(member)]).rank;
+}
+
+fabric::Emergencies Speaker::emergencies() {
+  return {
+      .context = this,
+      .peer_lost =
+          [](void* context, int peer) {
+            auto* self = static_cast<Speaker*>(context);
+            self->trouble_ = Trouble::lost;
+            char text[96];
+            log::fatal(
+                "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
+                "communicator of %d ranks, step %llu",
+                self->world_rank(peer),
+                self->node_.member(self->members_[static_cast<std::size_t>(peer)]).pid,
+                self->world_rank(self->rank_), describe(self->call_(self->fabric_), text),
+                static_cast<int>(self->members_.size()),
+                static_cast<unsigned long long>(self->last_step_(self->fabric_)));
+          },
+      .mismatch =
+          [](void* context, int peer, std::uint64_t theirs, std::uint64_t mine) {
+            auto* self = static_cast<Speaker*>(context);
+            self->trouble_ = Trouble::mismatched;
+            char text[2][96];
+            log::fatal(
+                "the ranks of a communicator of %d ranks called different things: rank %d %s, "
+                "rank %d %s",
+                static_cast<int>(self->members_.size()), self->world_rank(peer),
+                describe(theirs, text[0]), self->world_rank(self->rank_), describe(mine, text[1]));
+          },
+      .surplus =
+          [](void* context, int peer, std::size_t sent, std::size_t room) {
+            auto* self = static_cast<Speaker*>(context);
+            self->trouble_ = Trouble::truncated;
+            char text[96];
+            log::fatal(
+                "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
+                "room for %zu",
+                self->world_rank(peer), sent, self->world_rank(self->rank_),
+                describe(self->call_(self->fabric_), text), static_cast<int>(self->members_.size()),
+                room);
+          },
+      .unreachable =
+          [](void* context, int peer, const Status& status) {
+            auto* self = static_cast<Speaker*>(context);
+            self->trouble_ = Trouble::unreachable;
+            char text[96];
+            log::fatal(
+                "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
+                "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
+                self->world_rank(self->rank_), self->world_rank(peer),
+                describe(self->call_(self->fabric_), text), status.what,
+                strerrordesc_np(status.error));
+          },
+      .told = [](void* context, int) { static_cast<Speaker*>(context)->trouble_ = Trouble::told; },
+  };
+}
+
+}  // namespace tutti::engine

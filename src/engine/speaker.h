@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said on standard error when the members of a team cannot go on together, and what became
+// of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/node.h"
+#include "fabric/peers.h"
+
+namespace tutti::engine {
+
+// How a collective ended. After any trouble the team is of no use any more: what the members still
+// call on it ends with `told`.
+enum class Trouble : std::uint8_t {
+  none,
+  mismatched,   // members called different things
+  truncated,    // one sends more than another has room for
+  lost,         // a member's process has ended
+  unreachable,  // a buffer could not be read or written
+  told,         // another member has met one of these, and has said so
+};
+
+class Speaker {
+ public:
+  // `members` are ranks in the node; `fabric` is asked for its call (see engine/call.h) and its
+  // last step when there is something to say.
+  template <class Fabric>
+  Speaker(const Node& node, const std::vector<int>& members, int rank, const Fabric& fabric)
+      : node_(node), members_(members), rank_(rank), fabric_(&fabric) {
+    call_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->call(); };
+    last_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->last_step(); };
+  }
+  Speaker(const Speaker&) = delete;
+  Speaker& operator=(const Speaker&) = delete;
+
+  [[nodiscard]] Trouble trouble() const { return trouble_; }
+  [[nodiscard]] fabric::Emergencies emergencies();
+
+ private:
+  [[nodiscard]] int world_rank(int member) const;
+
+  const Node& node_;
+  const std::vector<int>& members_;
+  int rank_;
+  const void* fabric_;
+  std::uint64_t (*call_)(const void*);
+  fabric::Step (*last_step_)(const void*);
+  Trouble trouble_ = Trouble::none;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric/lane: the ranks are real, and a wait suspends the algorithm. Whoever drives the lane then
+// resumes it, when what it waits for has come; see progress/.
+#pragma once
+
+#include <coroutine>
+
+#include "fabric/peers.h"
+
+namespace tutti::fabric {
+
+class LaneHost : public Peers {
+ public:
+  LaneHost(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
+           Emergencies emergencies)
+      : Peers(std::move(peers), ways, patience, emergencies) {}
+
+  template <class Condition>
+  struct Await {
+    LaneHost& host;
+    Condition condition;
+    // Also false when an error was met: nobody then resumes the algorithm.
+    bool await_ready() {
+      constexpr bool before_post = requires { Condition::comes_before_post; };
+      if (host.failed() || (host.only_posts_ && !before_post)) return false;
+      Watch watch;
+      return condition.poll(watch) && condition.accept();
+    }
+    void await_suspend(std::coroutine_handle<> handle) {
+      const auto ready = [](void* awaiter, Watch& watch) {
+        Condition& awaited = static_cast<Await*>(awaiter)->condition;
+        return awaited.poll(watch) && awaited.accept();
+      };
+      host.suspended_ = {handle, ready, this};
+    }
+    decltype(auto) await_resume() { return condition.resume(); }
+  };
+
+  struct On {
+    LaneHost& host;
+    bool await_ready() const { return host.may_go_on(); }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      host.suspended_ = {handle, [](void*, Watch&) { return true; }, nullptr};
+    }
+    void await_resume() const noexcept {}
+  };
+  On on(Executor executor) {
+    wanted_ = executor;
+    return {*this};
+  }
+  Nothing pause(std::size_t) { return {}; }
+
+  // Who drives from now on. `only_posts`: the algorithm says what the others wait for, and leaves
+  // the work for later.
+  void driven_by(Executor driver, bool only_posts) {
+    driver_ = driver;
+    only_posts_ = only_posts;
+  }
+  // A new algorithm is about to start.
+  void begin_call() {
+    Peers::begin_call();
+    suspended_ = {};
+    wanted_ = Executor::either;
+  }
+  // Whether this driver is the one that the algorithm wants.
+  [[nodiscard]] bool may_go_on() const { return wanted_ == Executor::either || wanted_ == driver_; }
+  // Lets the suspended algorithm go on up to its next wait. False: it cannot yet; `watch` then says
+  // for what it waits, unless it is for another driver.
+  [[nodiscard]] bool resume(Watch& watch) {
+    if (!may_go_on() || !suspended_.ready(suspended_.awaiter, watch)) return false;
+    std::exchange(suspended_, {}).handle.resume();
+    return true;
+  }
+
+ private:
+  struct Suspended {
+    std::coroutine_handle<> handle;
+    bool (*ready)(void* awaiter, Watch& watch) = nullptr;
+    void* awaiter = nullptr;  // lives in the suspended frame, so it is good until the resumption
+  };
+  Suspended suspended_;
+  Executor wanted_ = Executor::either;
+  Executor driver_ = Executor::rank;
+  bool only_posts_ = false;
+};
+
+using LaneFabric = DeskFabric<LaneHost>;
+static_assert(Fabric<LaneFabric>);
+
+}  // namespace tutti::fabric

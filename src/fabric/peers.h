@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What both hosts of real ranks share (fabric/node.h and fabric/lane.h): how the memory of the
+// other members is reached, what is said when they are gone, and what a collective tells of itself.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fabric/desk_fabric.h"
+#include "os/ticks.h"
+
+namespace tutti::fabric {
+
+// What is said when the ranks cannot go on together. The collective then stays undone.
+struct Emergencies {
+  void* context = nullptr;
+  void (*peer_lost)(void* context, int peer) = nullptr;
+  void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
+  void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
+  void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
+  void (*told)(void* context, int peer) = nullptr;  // a member has met an error, and has said so
+};
+
+// An awaitable that is always ready.
+struct Nothing {
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  void await_resume() const noexcept {}
+};
+
+class Peers {
+ public:
+  struct Peer {
+    const memory::Reach* reach = nullptr;                  // nullptr for threads of this process
+    pid_t pid = 0;                                         // 0: this one
+    const std::atomic<std::uint32_t>* presence = nullptr;  // see segment/segment.h
+  };
+
+  Peers(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
+        Emergencies emergencies)
+      : peers_(std::move(peers)), ways_(ways), patience_(patience), emergencies_(emergencies) {}
+
+  void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
+    segment::wake(word, sleepers, patience_);
+  }
+  void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
+    if (!std::exchange(failed_, true))
+      emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
+  }
+  void surplus(int peer, std::size_t sent, std::size_t room) {
+    if (!std::exchange(failed_, true)) emergencies_.surplus(emergencies_.context, peer, sent, room);
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+  // Whether a member is dead, or has failed, for whom this wait would be.
+  [[nodiscard]] bool in_vain(const Watch& watch);
+
+  // What the collective reports of itself, for its engine.
+  void begin_call() { work_ticks_ = 0; }
+  void take(Route route) { route_ = route; }
+  void begin_work() { work_began_ = os::ticks(); }
+  void end_work() { work_ticks_ += os::ticks() - work_began_; }
+  [[nodiscard]] Route route() const { return route_; }
+  [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
+
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
+    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
+    return memory::offer(buffer, bytes, ways_);
+  }
+  [[nodiscard]] std::byte* map(int peer, const Card& card) const {
+    const memory::Reach* reach = peers_[static_cast<std::size_t>(peer)].reach;
+    return reach != nullptr ? reach->map(card) : reinterpret_cast<std::byte*>(card.address);
+  }
+  void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
+  void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
+ protected:
+  [[nodiscard]] const segment::Patience& patience() const { return patience_; }
+
+ private:
+  [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
+  // A peer's memory could not be copied.
+  void give_up(int peer, const Status& status);
+
+  std::vector<Peer> peers_;
+  memory::Ways ways_;
+  segment::Patience patience_;
+  Emergencies emergencies_;
+  bool failed_ = false;
+  Route route_ = Route::line;
+  std::uint64_t work_began_ = 0;
+  std::uint64_t work_ticks_ = 0;
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace tutti::fabric

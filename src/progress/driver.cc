@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "base/base.h"
+#include "os/os.h"
+#include "progress/progress.h"
+
+namespace tutti::progress {
+namespace {
+
+using fabric::Executor;
+
+// Work of up to so many bytes is done at once by who posts it.
+constexpr std::size_t small_bytes = std::size_t{2} << 10;
+constexpr std::int64_t first_nap_ns = 50'000;
+constexpr std::int64_t longest_nap_ns = 1'000'000;
+constexpr std::int64_t sleep_ns = 3'600'000'000'000;
+// What a thread without lanes to drive does before it sleeps until somebody rings.
+constexpr int naps_before_sleep = 10;
+// Yields of a thread on a core of its own before it takes naps.
+constexpr int dedicated_yields = 2000;
+constexpr int rounds_per_look = 8;
+
+// Pushes to a list whose latest is first.
+void push(std::atomic<Operation*>& list, Operation& operation) {
+  Operation* first = list.load(std::memory_order_relaxed);
+  do {
+    operation.next = first;
+  } while (!list.compare_exchange_weak(first, &operation, std::memory_order_seq_cst,
+                                       std::memory_order_relaxed));
+}
+
+// Takes the whole list, the earliest first.
+Queue take(std::atomic<Operation*>& list) {
+  Queue queue;
+  if (list.load(std::memory_order_relaxed) == nullptr) return queue;
+  Operation* turned = nullptr;
+  for (Operation* operation = list.exchange(nullptr, std::memory_order_seq_cst);
+       operation != nullptr;) {
+    Operation* next = std::exchange(operation->next, turned);
+    turned = std::exchange(operation, next);
+  }
+  while (turned != nullptr) {
+    Operation* next = turned->next;
+    queue.push(*turned);
+    turned = next;
+  }
+  return queue;
+}
+
+}  // namespace
+
+void Driver::configure(const Settings& settings) {
+  if (std::exchange(configured_, true)) return;
+  settings_ = settings;
+}
+
+void Driver::post(Operation& operation) {
+  outstanding_.fetch_add(1, std::memory_order_relaxed);
+  unfinished_.fetch_add(1, std::memory_order_relaxed);
+  Lane& lane = *operation.lane;
+  const bool small = operation.bytes <= small_bytes;
+  push(arrivals_, operation);
+  if (driving_.try_lock()) {
+    admit();
+    Queue finished;
+    if (!lane.idle() && !lane.running()) lane.advance(Executor::rank, !small, finished);
+    settle(finished);
+    driving_.unlock();
+  }
+  if (!settings_.thread) return;
+  if (!started_.load(std::memory_order_acquire)) [[unlikely]]
+    start_thread();
+  // A thread that shares a core with a rank would only take it away from who posts more: it looks
+  // by itself, soon.
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
+  if (asleep_.load(std::memory_order_relaxed) ||
+      (settings_.dedicated && sleepers_.load(std::memory_order_relaxed) != 0))
+    ring();
+}
+
+Queue Driver::finished() {
+  Queue queue = take(finished_);
+  for (const Operation* each = queue.first(); each != nullptr; each = each->next)
+    outstanding_.fetch_sub(1, std::memory_order_relaxed);
+  return queue;
+}
+
+void Driver::drive() {
+  if (!driving_.try_lock()) return;
+  round(Executor::rank, false);
+  driving_.unlock();
+}
+
+void Driver::admit() {
+  Queue arrived = take(arrivals_);
+  while (Operation* operation = arrived.pop()) {
+    if (operation->lane->idle()) lanes_.push_back(operation->lane);
+    operation->lane->add(*operation);
+  }
+}
+
+// Ends a round. A lane may be gone as soon as its last operation is published.
+void Driver::settle(Queue& finished) {
+  std::erase_if(lanes_, [](const Lane* lane) { return lane->idle(); });
+  if (finished.empty()) return;
+  while (Operation* operation = finished.pop()) {
+    unfinished_.fetch_sub(1, std::memory_order_relaxed);
+    push(finished_, *operation);
+  }
+  if (waiting_.load(std::memory_order_seq_cst) != 0 &&
+      sleepers_.load(std::memory_order_seq_cst) != 0)
+    ring();
+}
+
+bool Driver::round(Executor driver, bool looks_after) {
+  admit();
+  bool moved = false;
+  Queue finished;
+  elsewhere_ = 0;
+  for (Lane* lane : lanes_) {
+    while (lane->advance(driver, false, finished)) moved = true;
+    if (looks_after) lane->look_after(finished);
+    if (!lane->idle() && lane->watch().word == nullptr) ++elsewhere_;
+  }
+  wants_thread_.store(driver == Executor::rank && elsewhere_ > 0, std::memory_order_relaxed);
+  moved = moved || !finished.empty();
+  settle(finished);
+  return moved;
+}
+
+void Driver::make(Bed& bed) const {
+  for (const Lane* lane : lanes_) {
+    const fabric::Watch& watch = lane->watch();
+    if (watch.word == nullptr) continue;
+    bed.words.push_back({watch.word, watch.sleepers, watch.seen});
+    bed.owners.push_back(lane->owner());
+  }
+}
+
+void Driver::sleep(Bed& bed, std::uint32_t bell, std::int64_t timeout_ns) {
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
+  segment::sleep_any(bed.words, bell_, bell, settings_.patience, timeout_ns);
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  bed.words.clear();
+  bed.owners.clear();
+}
+
+void Driver::ring() {
+  bell_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) os::futex_wake_all(bell_);
+}
+
+Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
+  driver_.waiting_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+Driver::Wait::~Wait() {
+  release();
+  driver_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Driver::Wait::release() {
+  if (std::exchange(owns_, false)) driver_.driving_.unlock();
+}
+
+void Driver::Wait::step() {
+  const std::uint32_t bell = driver_.bell_.load(std::memory_order_seq_cst);
+  if (!owns_) owns_ = driver_.driving_.try_lock();
+  const bool looks_after = yields_ % rounds_per_look == rounds_per_look - 1;
+  if (owns_ && driver_.round(Executor::rank, looks_after)) {
+    polls_ = yields_ = 0;
+    nap_ns_ = first_nap_ns;
+    return;
+  }
+  if (driver_.finished_.load(std::memory_order_seq_cst) != nullptr) return;
+  const segment::Patience& patience = driver_.settings_.patience;
+  const bool elsewhere = owns_ && driver_.elsewhere_ > 0;
+  if (polls_ < patience.polls && !elsewhere) {
+    ++polls_;
+    segment::relax();
+    return;
+  }
+  const bool sleeps = yields_ >= patience.yields;
+  Bed bed;
+  if (owns_ && sleeps) driver_.make(bed);
+  release();
+  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.ring();
+  ++yields_;
+  if (!sleeps) {
+    ::sched_yield();
+    return;
+  }
+  driver_.sleep(bed, bell, nap_ns_);
+  nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
+}
+
+void Driver::allow_thread(bool on) {
+  allowed_.store(on, std::memory_order_seq_cst);
+  ring();
+}
+
+void Driver::start_thread() {
+  starting_.lock();
+  if (!started_.load(std::memory_order_relaxed)) {
+    // Signals are for the program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const auto main = [](void* self) -> void* {
+      static_cast<Driver*>(self)->serve();
+      return nullptr;
+    };
+    if (::pthread_create(&thread_, nullptr, main, this) != 0) {
+      log::info(
+          "no progress thread could be started: nonblocking collectives go on in Wait and Test");
+      settings_.thread = false;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    started_.store(true, std::memory_order_release);
+  }
+  starting_.unlock();
+}
+
+void Driver::stop() {
+  if (!started_.load(std::memory_order_acquire) || !settings_.thread) return;
+  stopping_.store(true, std::memory_order_seq_cst);
+  ring();
+  ::pthread_join(thread_, nullptr);
+  settings_.thread = false;
+}
+
+void Driver::serve() {
+  ::pthread_setname_np(::pthread_self(), "tutti-progress");
+  if (settings_.cpus && !os::run_on(*settings_.cpus))
+    log::info("the progress thread could not be bound");
+  Bed bed;
+  std::int64_t nap_ns = first_nap_ns;
+  int idle = 0;  // rounds without a move
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    const std::uint32_t bell = bell_.load(std::memory_order_seq_cst);
+    // A rank that waits drives by itself.
+    const bool may = allowed_.load(std::memory_order_relaxed) &&
+                     (settings_.dedicated || wants_thread_.load(std::memory_order_relaxed) ||
+                      waiting_.load(std::memory_order_relaxed) == 0);
+    const bool spins = settings_.dedicated && idle < dedicated_yields;
+    if (may && driving_.try_lock()) {
+      const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
+      if (!moved && !spins) make(bed);
+      driving_.unlock();
+      if (moved) {
+        idle = 0;
+        nap_ns = first_nap_ns;
+        continue;
+      }
+    }
+    ++idle;
+    if (spins) {
+      ::sched_yield();
+      continue;
+    }
+    const int naps = settings_.dedicated ? idle - dedicated_yields : idle;
+    if (naps <= naps_before_sleep ||
+        (unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load())) {
+      sleep(bed, bell, nap_ns);
+      nap_ns = std::min(2 * nap_ns, longest_nap_ns);
+      continue;
+    }
+    asleep_.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in post()
+    if (unfinished_.load(std::memory_order_relaxed) == 0 || !allowed_.load())
+      sleep(bed, bell, sleep_ns);
+    asleep_.store(false, std::memory_order_relaxed);
+    if (unfinished_.load(std::memory_order_relaxed) != 0) {
+      idle = 0;
+      nap_ns = first_nap_ns;
+    }
+  }
+}
+
+}  // namespace tutti::progress

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress/lane.h"
+
+#include "coll/tables.h"
+
+namespace tutti::progress {
+
+Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
+           fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank)
+    : host_(std::move(peers), ways, patience, emergencies),
+      desks_(desks),
+      fabric_(host_, desks_, rank) {}
+
+void Lane::start(Operation& operation) {
+  fabric_.begin(operation.call);
+  host_.begin_call();
+  const coll::Facts facts{fabric_.size(), operation.work.bytes()};
+  for (const auto& row : coll::rows_of<fabric::LaneFabric>(operation.collective)) {
+    if (!row.fits(facts)) continue;
+    task_.emplace(row.run(fabric_, operation.work));
+    return;
+  }
+}
+
+bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {
+  watch_ = {};
+  if (queue_.empty()) return false;
+  host_.driven_by(driver, only_posts);
+  if (host_.failed()) {
+    conclude(finished);
+    return true;
+  }
+  if (!task_)
+    start(*queue_.first());
+  else if (!host_.resume(watch_) && !host_.failed())
+    return false;
+  if (host_.failed() || task_->done()) conclude(finished);
+  return true;
+}
+
+void Lane::look_after(Queue& finished) {
+  if (watch_.word != nullptr && host_.in_vain(watch_)) conclude(finished);
+}
+
+// The first has ended, or with an error all have.
+void Lane::conclude(Queue& finished) {
+  const bool failed = host_.failed();
+  if (failed) {
+    // Those who wait for this member look here.
+    desks_[static_cast<std::size_t>(fabric_.rank())]->failed.store(1, std::memory_order_release);
+  }
+  task_.reset();
+  watch_ = {};
+  do {
+    Operation& operation = *queue_.pop();
+    operation.succeeded = !failed;
+    operation.route = host_.route();
+    operation.work_ticks = host_.work_ticks();
+    finished.push(operation);
+  } while (failed && !queue_.empty());
+}
+
+}  // namespace tutti::progress

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "coll/coll.h"
+
+namespace tutti::progress {
+
+class Lane;
+
+// A nonblocking collective from its call to its completion. What `work` points to lives as long.
+struct Operation {
+  coll::Collective collective = coll::Collective::barrier;
+  coll::Work work;
+  std::uint64_t call = 0;  // the same on all members, see fabric/desk_fabric.h
+  std::size_t bytes = 0;   // that this rank moves
+  Lane* lane = nullptr;
+  std::shared_ptr<const void> owner;  // of the lane
+
+  // When it has finished:
+  bool succeeded = false;
+  fabric::Route route = fabric::Route::line;
+  std::uint64_t work_ticks = 0;
+
+  Operation* next = nullptr;  // in the list that it is in
+};
+
+// Operations in order; the links are theirs.
+class Queue {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] Operation* first() const { return first_; }
+  void push(Operation& operation) {
+    operation.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &operation;
+    last_ = &operation;
+  }
+  Operation* pop() {
+    Operation* operation = first_;
+    if (operation != nullptr) first_ = operation->next;
+    return operation;
+  }
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+}  // namespace tutti::progress

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// progress: what brings nonblocking collectives forward. Every process has one Driver. Whoever is
+// in it drives, one thread at a time: a rank that waits or tests, or the progress thread, which
+// never calls MPI and sleeps when there is nothing to do.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "os/affinity.h"
+#include "os/mutex.h"
+#include "progress/lane.h"
+#include "progress/operation.h"
+#include "segment/wait.h"
+
+namespace tutti::progress {
+
+// Where the progress thread runs, and how it and the rank wait.
+struct Settings {
+  bool thread = true;                    // false: only Wait and Test bring anything forward
+  std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
+  bool dedicated = false;                // no rank runs there
+  segment::Patience patience = {};       // of the rank
+};
+
+class Driver {
+ public:
+  Driver() = default;
+  ~Driver() { stop(); }
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // Before the first post; later calls are without effect.
+  void configure(const Settings& settings);
+
+  // Starts an operation. Says to the others what they wait for; its work is left to whoever drives
+  // next, unless there is little of it.
+  void post(Operation& operation);
+
+  // Operations that were posted and not yet taken by finished().
+  [[nodiscard]] std::uint32_t outstanding() const {
+    return outstanding_.load(std::memory_order_relaxed);
+  }
+  // Those that have ended since the last call, in the order in which they did.
+  [[nodiscard]] Queue finished();
+  [[nodiscard]] bool has_finished() const {
+    return finished_.load(std::memory_order_relaxed) != nullptr;
+  }
+
+  // Drives once, unless another thread does.
+  void drive();
+
+  // Switches the thread off and on.
+  void allow_thread(bool on);
+  // Ends the thread. To be called when nothing is outstanding.
+  void stop();
+
+  // A rank's wait for whatever it waits for: step() drives, and is the more patient the longer
+  // nothing happens.
+  class Wait {
+   public:
+    explicit Wait(Driver& driver);
+    ~Wait();
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    void step();
+
+   private:
+    void release();
+    Driver& driver_;
+    bool owns_ = false;
+    std::int64_t polls_ = 0;
+    std::int64_t yields_ = 0;
+    std::int64_t nap_ns_;
+  };
+
+ private:
+  // What a thread that is about to sleep takes with it.
+  struct Bed {
+    std::vector<segment::Awaited> words;
+    std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
+  };
+
+  // With the lock held. `looks_after`: also whether peers are alive.
+  bool round(fabric::Executor driver, bool looks_after);
+  void admit();
+  void settle(Queue& finished);
+  void make(Bed& bed) const;
+
+  void sleep(Bed& bed, std::uint32_t bell, std::int64_t timeout_ns);
+  void ring();
+  void start_thread();
+  void serve();
+
+  os::Mutex driving_;
+  std::vector<Lane*> lanes_;  // that have operations; with the lock held
+  int elsewhere_ = 0;         // lanes that want another driver; with the lock held
+
+  std::atomic<Operation*> arrivals_{nullptr};  // the latest first
+  std::atomic<Operation*> finished_{nullptr};  // the latest first
+  std::atomic<std::uint32_t> outstanding_{0};
+  std::atomic<std::uint32_t> unfinished_{0};
+  std::atomic<std::uint32_t> bell_{0};      // changes when sleepers should look
+  std::atomic<std::uint32_t> sleepers_{0};  // on the bell
+  std::atomic<std::uint32_t> waiting_{0};   // ranks' threads that wait
+  std::atomic<bool> wants_thread_{false};   // some lane wants the thread to drive
+  std::atomic<bool> asleep_{false};         // the thread, until somebody rings
+
+  Settings settings_;
+  bool configured_ = false;
+  std::atomic<bool> allowed_{true};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> started_{false};
+  os::Mutex starting_;
+  pthread_t thread_{};
+};
+
+}  // namespace tutti::progress

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nonblocking collectives: random ones, many at once, completed in every way, on every MPI."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from test_conformance import RUNGS
+from test_moves import COLLECTIVES
+
+ALL = {"I" + name.lower() for name in COLLECTIVES | {"Barrier", "Bcast", "Reduce", "Allreduce"}}
+
+
+def nonblocking(mpi: Mpi, ranks: int, options: dict[str, str], tmp_path, cases: int) -> None:
+    report = tmp_path / "report.json"
+    command = [str(mpi.compile("nonblocking.cc")), "--cases", str(cases)]
+    if mpi.name == "debian-mpich":
+        command += ["--in-place-reduce", "0", "--forget", "0"]
+    result = mpi.run(ranks, command, {"TUTTI_REPORT": str(report), **options})
+    found = re.search(r"nonblocking: (\d+) compared, (\d+) wrong", result.stdout)
+    assert result.returncode == 0 and found, result.stdout[-3000:]
+    assert int(found[1]) >= cases * ranks and int(found[2]) == 0, result.stdout[-3000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    for name in {name[0] + name[1:].lower() for name in ALL} & set(calls):
+        assert set(calls[name]["reasons"]) <= {"communicator of one rank"}
+        assert ranks == 1 or cases < 60 or calls[name]["taken"] > 0
+    assert cases < 60 or len([name for name in calls if name.startswith("I")]) == 17
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_nonblocking(mpi: Mpi, ranks: int, rung: str, tmp_path) -> None:
+    crowd = 1 if ranks <= 2 or mpi is OPENMPI else 2 * mpi.sharing_slowness
+    nonblocking(mpi, ranks, {"TUTTI_MEMORY": RUNGS[rung]}, tmp_path, 60 // crowd)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_without_a_thread(mpi: Mpi, tmp_path) -> None:
+    nonblocking(mpi, 2, {"TUTTI_PROGRESS": "none"}, tmp_path, 60)
+
+
+@pytest.mark.parametrize("mpi", OTHERS, ids=lambda mpi: mpi.name)
+def test_other_mpis(mpi: Mpi, tmp_path) -> None:
+    nonblocking(mpi, 2, {}, tmp_path, 60)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Optional
 
 import typer
@@ -30,3 +31,14 @@ def rank_count(text: Optional[str]) -> Optional[int]:
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"-n must be a number of ranks, at least 1, not '{text}'")
     return int(text)
+
+
+def check_outputs(*files: Optional[Path]) -> None:
+    """Says that a file cannot be written before any work is done for it."""
+    for file in files:
+        if file is None:
+            continue
+        if not file.absolute().parent.is_dir():
+            raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
+        if file.is_dir():
+            raise UsageError(f"{file} cannot be written: it is a directory")

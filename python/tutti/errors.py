@@ -45,6 +45,12 @@ class BenchError(TuttiError):
     exit_code = 6
 
 
+class TraceError(TuttiError):
+    """A file is not the trace that it should be."""
+
+    exit_code = 7
+
+
 class CannotExecuteError(TuttiError):
     """The application is there but cannot be executed (the shell's exit code for it)."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks tutti-probe, the compiled program that looks at this machine."""
+"""Asks tutti-probe, the compiled program that looks at this machine and knows the library."""
 
 from __future__ import annotations
 
@@ -27,13 +27,18 @@ def options() -> list[dict[str, str]]:
     return list(_ask("options"))
 
 
-def _ask(what: str) -> Any:
+def model(cores: int) -> dict[str, Any]:
+    """What src/model/ says of 1 to `cores` ranks; see docs/model.md."""
+    return dict(_ask("model", str(cores)))
+
+
+def _ask(*words: str) -> Any:
     program = str(paths.probe_program())
     # What the user preloads is for the application, and must not change what is seen here.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         done = subprocess.run(
-            [program, what],
+            [program, *words],
             env=environment,
             capture_output=True,
             text=True,
@@ -45,4 +50,4 @@ def _ask(what: str) -> Any:
         problem = done.stderr.strip() or f"exit code {done.returncode}"
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         problem = str(error)
-    raise InstallationError(f"{program} {what} failed: {problem}")
+    raise InstallationError(f"{program} {' '.join(words)} failed: {problem}")

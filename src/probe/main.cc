@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tutti-probe: what this machine offers, as JSON on standard output. The `tutti` command reads it.
+// tutti-probe: what this machine offers, and what the library's model says, as JSON on standard
+// output. The `tutti` command reads it.
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,16 +40,33 @@ struct Document {
 };
 constexpr Document documents[] = {{"machine", machine}, {"memory", memory}, {"options", options}};
 
+int print(const Json& json) {
+  return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+bool read_cores(const char* word, int& cores) {
+  const char* end = word + std::strlen(word);
+  const auto [stopped, error] = std::from_chars(word, end, cores);
+  return error == std::errc() && stopped == end && cores >= least_cores && cores <= most_cores;
+}
+
 int main(int count, char** words) {
   if (count == 2) {
     for (const Document& document : documents) {
       if (std::strcmp(words[1], document.name) != 0) continue;
       Json json;
       document.write(json);
-      return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+      return print(json);
     }
   }
-  std::fputs("usage: tutti-probe machine|memory|options\n", stderr);
+  int cores = 0;
+  if (count == 3 && std::strcmp(words[1], "model") == 0 && read_cores(words[2], cores)) {
+    Json json;
+    model(json, cores);
+    return print(json);
+  }
+  std::fprintf(stderr, "usage: tutti-probe machine|memory|options|model CORES (%d to %d)\n",
+               least_cores, most_cores);
   return 2;
 }
 

@@ -14,6 +14,12 @@ void machine(Json& json);
 void memory(Json& json);
 void options(Json& json);
 
+// What src/model/ says of every number of ranks on `cores` cores. More make the tables long, fewer
+// leave no core to communicate.
+inline constexpr int least_cores = 2;
+inline constexpr int most_cores = 1024;
+void model(Json& json, int cores);
+
 // What a cgroup grants; nothing where it sets no limit.
 struct Cgroup {
   int version = 0;  // 1, 2, or 0 where there is none

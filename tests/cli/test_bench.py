@@ -139,6 +139,7 @@ def test_sizes(tutti, stand_in, text, sizes):
             ["bcast", "--json", "/no/where"],
             "/no/where cannot be written: there is no directory /no",
         ),
+        (["bcast", "--plot", "/tmp"], "/tmp cannot be written: it is a directory"),
     ],
 )
 def test_bad_input(tutti, words, sentence):

@@ -19,11 +19,11 @@ def test_version(tutti):
 def test_help_lists_the_commands(tutti, words):
     result = tutti(*words)
     assert result.code == 0
-    for command in ("run", "env", "doctor", "bench", "config"):
+    for command in ("run", "env", "doctor", "bench", "model", "trace", "config"):
         assert f" {command} " in result.out
 
 
-@pytest.mark.parametrize("command", ["run", "env", "doctor", "bench", "config"])
+@pytest.mark.parametrize("command", ["run", "env", "doctor", "bench", "model", "trace", "config"])
 def test_every_command_has_help(tutti, command):
     result = tutti(command, "--help")
     assert result.code == 0

@@ -67,8 +67,10 @@ def test_a_limit_on_address_space_is_seen(probe):
 
 
 def test_a_wrong_word(probe):
-    done = subprocess.run([probe, "machines"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "usage: tutti-probe machine|memory|options\n")
+    for words in (["machines"], ["model"], ["model", "1"], ["model", "64x"], ["model", "9" * 99]):
+        done = subprocess.run([probe, *words], capture_output=True, text=True, check=False)
+        usage = "usage: tutti-probe machine|memory|options|model CORES (2 to 1024)\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", usage)
 
 
 @pytest.mark.parametrize("piece", ["bin/tutti-probe", "bin/tutti-bench", "lib/libtutti.so"])

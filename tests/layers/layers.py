@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Not a layer of the library: a program that may use base/, os/ and itself.
-PROGRAMS = {"probe": {"base", "os", "probe"}}
+# Not a layer of the library: a program that may use base/, os/, model/ and itself.
+PROGRAMS = {"probe": {"base", "os", "model", "probe"}}
 SUFFIXES = {".h", ".cc", ".def"}
 MOST_LINES = 600
 

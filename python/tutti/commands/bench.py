@@ -54,9 +54,7 @@ def bench(
     _one_of("--memory", memory, ("heap", "static"))
     _one_of("--cache", cache, ("cold", "hot"))
     ranks = arguments.rank_count(ranks_text)
-    for file in (json_file, plot_file):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
+    arguments.check_outputs(json_file, plot_file)
     points = sizes.parse(size_text)
     found = mpi.find(mpi_path)
     count = ranks or max(2, launch.usable_cores())

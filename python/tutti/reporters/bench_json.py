@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tutti.reporters.text import write_file
+
 COLUMNS = (
     "collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way",
 )  # fmt: skip
@@ -19,4 +21,4 @@ def write(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str
         "mpi": mpi,
         "rows": [{column: row[column] for column in COLUMNS} for row in rows],
     }
-    path.write_text(json.dumps(document, indent=1) + "\n")
+    write_file(path, json.dumps(document, indent=1) + "\n")

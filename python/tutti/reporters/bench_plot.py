@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tutti.errors import UsageError
 from tutti.reporters.checks import machine_line
-from tutti.reporters.text import show_bytes
+from tutti.reporters.text import save_figure, show_bytes
 
 # Distinguishable without colour as well: dark, orange, grey dashes.
 LINES = (
@@ -58,12 +57,7 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
         f"{mpi}, {first['ranks']} ranks, {first['cache']} caches\n{machine_line(machine)}",
         fontsize=10,
     )
-    try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:
-        raise UsageError(f"{path} cannot be drawn: {error}") from error
-    finally:
-        pyplot.close(figure)
+    save_figure(figure, path)
 
 
 def _panel(panel: Any, collective: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Optional
+from pathlib import Path
+from typing import Any, Optional
 
 from rich.console import Console
 from rich.table import Table
+
+from tutti.errors import UsageError
 
 WIDE = 1000
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -42,3 +45,24 @@ def show_bytes(count: Optional[float]) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def write_file(path: Path, content: str) -> None:
+    try:
+        path.write_text(content)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Writes a figure of matplotlib in the format that the name asks for, and closes it."""
+    from matplotlib import pyplot
+
+    try:
+        figure.savefig(path, dpi=150)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be drawn: {error}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        pyplot.close(figure)

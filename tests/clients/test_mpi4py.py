@@ -12,11 +12,11 @@ TESTS = SOURCES / "mpi4py" / "test"
 ALONE = ["-x", "test_datatype.TestDatatypePickle.*", "-x", "test_util_dtlib.*"]
 # These start processes, which the launchers refuse or do slowly.
 SPAWNING = ["-e", "test_spawn", "-e", "test_dynproc"]
-# Blocking collectives, communicators, and windows that a waiting rank must serve.
-QUICK = ["-i", "test_(cco_(buf|vec|obj)|comm|op|attributes|rma)[.]py"]
-QUICK_CROWDED = ["-i", "test_cco_(buf|vec)[.]py"]
+# Collectives, requests, communicators, and windows that a waiting rank must serve.
+QUICK = ["-i", "test_(cco_(nb_)?(buf|vec|obj)|request|grequest|comm|op|attributes|rma)[.]py"]
+QUICK_CROWDED = ["-i", "test_cco_(nb_)?(buf|vec)[.]py"]
 # MPICH takes milliseconds for whatever ranks that share a core say to each other.
-CROWDED_MPICH = ["-i", "test_(cco_(buf|vec|obj)|comm|op|attributes|threads|win|exceptions)[.]py"]
+CROWDED_MPICH = ["-i", "test_(cco_(nb_)?(buf|vec|obj)|request|comm|op|attributes|threads|win|exceptions)[.]py"]
 
 
 def modules(names: list[str]) -> list[str]:

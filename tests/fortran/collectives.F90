@@ -9,9 +9,13 @@
 #if defined(USE_MPI_F08)
 #define COMM_TYPE type(MPI_Comm)
 #define DATATYPE_TYPE type(MPI_Datatype)
+#define REQUEST_TYPE type(MPI_Request)
+#define STATUSES type(MPI_Status)
 #else
 #define COMM_TYPE integer
 #define DATATYPE_TYPE integer
+#define REQUEST_TYPE integer
+#define STATUSES integer, dimension(MPI_STATUS_SIZE)
 #endif
 
       program collectives
@@ -25,7 +29,7 @@
 #if defined(USE_MPIF)
       include 'mpif.h'
 #endif
-      integer, parameter :: most = 30
+      integer, parameter :: most = 40
       character(24) :: names(most)
       integer :: counts(most), known, ranks, rank, wrong, total, ierr, i
       COMM_TYPE :: copy
@@ -59,6 +63,7 @@
 
       subroutine check_all(comm)
       COMM_TYPE, intent(in) :: comm
+      integer :: i
       call check_barrier(comm)
       call check_bcast(comm)
       call check_bcast_section(comm)
@@ -78,6 +83,10 @@
       call check_scans(comm, 50000)
       call check_rows(comm)
       call check_sections(comm)
+      do i = 0, 7
+        call check_started(comm, 4, i)
+        call check_started(comm, 30000, i)
+      end do
       end subroutine
 
       subroutine called(name)
@@ -554,5 +563,173 @@
       call expect(all(mine(4:8:2, :) == -1))
       call expect(all(mine(:2, :) == -1) .and. all(mine(9:, :) == -1))
       end subroutine
+
+!     All of them at once, nonblocking, and completed in the way that is
+!     asked for. The buffers are those of the caller's frame to the end.
+      subroutine check_started(comm, n, way)
+      COMM_TYPE, intent(in) :: comm
+      integer, intent(in) :: n, way
+      integer, allocatable, asynchronous :: mine(:, :), theirs(:, :)
+      integer :: sizes(ranks), places(ranks), offsets(ranks)
+      DATATYPE_TYPE :: types(ranks)
+      REQUEST_TYPE :: requests(17)
+      STATUSES :: state
+      integer :: last, i, k, sum, done, indices(17)
+      logical :: flag
+      allocate(mine(n * ranks, 17), theirs(n * ranks, 17))
+      last = ranks - 1
+      sum = ranks * last / 2
+      do i = 1, ranks
+        sizes(i) = n
+        places(i) = (i - 1) * n
+        offsets(i) = (i - 1) * n * 4
+        types(i) = MPI_INTEGER
+      end do
+      do k = 1, 17
+        mine(:, k) = rank + k
+        requests(k) = MPI_REQUEST_NULL
+      end do
+      theirs = -1
+      if (rank == 0) theirs(:n, 2) = 42
+      call called('Ibarrier')
+      call MPI_Ibarrier(comm, requests(1), ierr)
+      call called('Ibcast')
+      call MPI_Ibcast(theirs(1, 2), n, MPI_INTEGER, 0, comm,              &
+     &  requests(2), ierr)
+      call called('Ireduce')
+      call MPI_Ireduce(mine(1, 3), theirs(1, 3), n, MPI_INTEGER,          &
+     &  MPI_SUM, last, comm, requests(3), ierr)
+      call called('Iallreduce')
+      call MPI_Iallreduce(mine(1, 4), theirs(1, 4), n, MPI_INTEGER,       &
+     &  MPI_SUM, comm, requests(4), ierr)
+      call called('Igather')
+      call MPI_Igather(mine(1, 5), n, MPI_INTEGER, theirs(1, 5), n,       &
+     &  MPI_INTEGER, 0, comm, requests(5), ierr)
+      call called('Igatherv')
+      call MPI_Igatherv(mine(1, 6), n, MPI_INTEGER, theirs(1, 6),         &
+     &  sizes, places, MPI_INTEGER, 0, comm, requests(6), ierr)
+      call called('Iscatter')
+      call MPI_Iscatter(mine(1, 7), n, MPI_INTEGER, theirs(1, 7), n,      &
+     &  MPI_INTEGER, 0, comm, requests(7), ierr)
+      call called('Iscatterv')
+      call MPI_Iscatterv(mine(1, 8), sizes, places, MPI_INTEGER,          &
+     &  theirs(1, 8), n, MPI_INTEGER, 0, comm, requests(8), ierr)
+      call called('Iallgather')
+      call MPI_Iallgather(mine(1, 9), n, MPI_INTEGER, theirs(1, 9),       &
+     &  n, MPI_INTEGER, comm, requests(9), ierr)
+      call called('Iallgatherv')
+      call MPI_Iallgatherv(mine(1, 10), n, MPI_INTEGER, theirs(1,         &
+     &  10), sizes, places, MPI_INTEGER, comm, requests(10), ierr)
+      call called('Ialltoall')
+      call MPI_Ialltoall(mine(1, 11), n, MPI_INTEGER, theirs(1, 11),      &
+     &  n, MPI_INTEGER, comm, requests(11), ierr)
+      call called('Ialltoallv')
+      call MPI_Ialltoallv(mine(1, 12), sizes, places, MPI_INTEGER,        &
+     &  theirs(1, 12), sizes, places, MPI_INTEGER, comm, requests(12),    &
+     &  ierr)
+#if !defined(NO_ALLTOALLW)
+      call called('Ialltoallw')
+      call MPI_Ialltoallw(mine(1, 13), sizes, offsets, types,             &
+     &  theirs(1, 13), sizes, offsets, types, comm, requests(13),         &
+     &  ierr)
+#endif
+      call called('Ireduce_scatter')
+      call MPI_Ireduce_scatter(mine(1, 14), theirs(1, 14), sizes,         &
+     &  MPI_INTEGER, MPI_SUM, comm, requests(14), ierr)
+      call called('Ireduce_scatter_block')
+      call MPI_Ireduce_scatter_block(mine(1, 15), theirs(1, 15), n,       &
+     &  MPI_INTEGER, MPI_SUM, comm, requests(15), ierr)
+      call called('Iscan')
+      call MPI_Iscan(mine(1, 16), theirs(1, 16), n, MPI_INTEGER,          &
+     &  MPI_SUM, comm, requests(16), ierr)
+      call called('Iexscan')
+      call MPI_Iexscan(mine(1, 17), theirs(1, 17), n, MPI_INTEGER,        &
+     &  MPI_SUM, comm, requests(17), ierr)
+      select case (way)
+      case (0)
+        call MPI_Waitall(17, requests, MPI_STATUSES_IGNORE, ierr)
+      case (1)
+        do k = 17, 1, -1
+          call MPI_Wait(requests(k), state, ierr)
+        end do
+      case (2)
+        do while (pending(requests))
+          call MPI_Waitany(17, requests, i, MPI_STATUS_IGNORE, ierr)
+        end do
+      case (3)
+        do while (pending(requests))
+          call MPI_Waitsome(17, requests, done, indices,                  &
+     &      MPI_STATUSES_IGNORE, ierr)
+        end do
+      case (4)
+        flag = .false.
+        do while (.not. flag)
+          call MPI_Testall(17, requests, flag, MPI_STATUSES_IGNORE,       &
+     &      ierr)
+        end do
+      case (5)
+        do while (pending(requests))
+          call MPI_Testany(17, requests, i, flag, MPI_STATUS_IGNORE,      &
+     &      ierr)
+        end do
+      case (6)
+        do while (pending(requests))
+          call MPI_Testsome(17, requests, done, indices,                  &
+     &      MPI_STATUSES_IGNORE, ierr)
+        end do
+      case default
+        do k = 1, 17
+          flag = .false.
+          do while (.not. flag)
+            call MPI_Request_get_status(requests(k), flag, state, ierr)
+          end do
+          call MPI_Test(requests(k), flag, MPI_STATUS_IGNORE, ierr)
+          call expect(flag)
+        end do
+      end select
+      call expect(.not. pending(requests))
+      call expect(all(theirs(:n, 2) == 42))
+      if (rank == last)                                                   &
+     &  call expect(all(theirs(:n, 3) == sum + 3 * ranks))
+      call expect(all(theirs(:n, 4) == sum + 4 * ranks))
+      if (rank == 0) then
+        call expect(gathered(theirs(:, 5), n, 5))
+        call expect(gathered(theirs(:, 6), n, 6))
+      end if
+      call expect(all(theirs(:n, 7) == 7))
+      call expect(all(theirs(:n, 8) == 8))
+      do k = 9, 12
+        call expect(gathered(theirs(:, k), n, k))
+      end do
+#if !defined(NO_ALLTOALLW)
+      call expect(gathered(theirs(:, 13), n, 13))
+#endif
+      call expect(all(theirs(:n, 14) == sum + 14 * ranks))
+      call expect(all(theirs(:n, 15) == sum + 15 * ranks))
+      call expect(all(theirs(:n, 16) ==                                   &
+     &  rank * (rank + 1) / 2 + 16 * (rank + 1)))
+      if (rank > 0) call expect(all(theirs(:n, 17) ==                     &
+     &  rank * (rank - 1) / 2 + 17 * rank))
+      end subroutine
+
+      logical function pending(requests)
+      REQUEST_TYPE, intent(in) :: requests(17)
+      integer :: k
+      pending = .false.
+      do k = 1, 17
+        if (requests(k) /= MPI_REQUEST_NULL) pending = .true.
+      end do
+      end function
+
+!     Whether block q holds q + k, as each rank has filled its own.
+      logical function gathered(values, n, k)
+      integer, intent(in) :: values(:), n, k
+      integer :: q
+      gathered = .true.
+      do q = 0, ranks - 1
+        if (any(values(q * n + 1:(q + 1) * n) /= q + k))                  &
+     &    gathered = .false.
+      end do
+      end function
 
       end program

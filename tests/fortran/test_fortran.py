@@ -25,7 +25,7 @@ def run(bindings: Bindings, style: str, tutti: dict[str, str] | None, ranks: int
     result = bindings.ready.run(ranks, [str(program)], tutti)
     assert result.returncode == 0 and "fortran: 0 wrong" in result.stdout, result.stdout[-3000:]
     called = re.findall(r"^called (\w+) +(\d+)$", result.stdout, re.MULTILINE)
-    assert len(called) == (16 if "-DNO_ALLTOALLW" in bindings.flags else 17)
+    assert len(called) == (32 if "-DNO_ALLTOALLW" in bindings.flags else 34)
     return {name: int(count) for name, count in called}
 
 

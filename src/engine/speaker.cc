@@ -6,15 +6,16 @@
 #include <cstring>
 
 #include "base/base.h"
-#include "engine/call.h"
+#include "engine/engine.h"
 
 namespace tutti::engine {
 namespace {
 
 // "MPI_Allreduce (MPI_SUM) of 8 bytes".
-const char* describe(std::uint64_t word, char (&text)[96]) {
+const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
   const Call call = Call::decode(word);
-  int length = std::snprintf(text, sizeof text, "MPI_%s", coll::name_of(call.collective));
+  int length = std::snprintf(text, sizeof text, "MPI_%s",
+                             name_of_kind(kind_of(call.collective, blocking)).data());
   const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
   if (coll::is_rooted(call.collective))
     length += std::snprintf(text + length, rest(), ", root %d", call.root);
@@ -49,7 +50,8 @@ fabric::Emergencies Speaker::emergencies() {
                 "communicator of %d ranks, step %llu",
                 self->world_rank(peer),
                 self->node_.member(self->members_[static_cast<std::size_t>(peer)]).pid,
-                self->world_rank(self->rank_), describe(self->call_(self->fabric_), text),
+                self->world_rank(self->rank_),
+                describe(self->blocking_, self->call_(self->fabric_), text),
                 static_cast<int>(self->members_.size()),
                 static_cast<unsigned long long>(self->last_step_(self->fabric_)));
           },
@@ -62,7 +64,8 @@ fabric::Emergencies Speaker::emergencies() {
                 "the ranks of a communicator of %d ranks called different things: rank %d %s, "
                 "rank %d %s",
                 static_cast<int>(self->members_.size()), self->world_rank(peer),
-                describe(theirs, text[0]), self->world_rank(self->rank_), describe(mine, text[1]));
+                describe(self->blocking_, theirs, text[0]), self->world_rank(self->rank_),
+                describe(self->blocking_, mine, text[1]));
           },
       .surplus =
           [](void* context, int peer, std::size_t sent, std::size_t room) {
@@ -73,8 +76,8 @@ fabric::Emergencies Speaker::emergencies() {
                 "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
                 "room for %zu",
                 self->world_rank(peer), sent, self->world_rank(self->rank_),
-                describe(self->call_(self->fabric_), text), static_cast<int>(self->members_.size()),
-                room);
+                describe(self->blocking_, self->call_(self->fabric_), text),
+                static_cast<int>(self->members_.size()), room);
           },
       .unreachable =
           [](void* context, int peer, const Status& status) {
@@ -85,7 +88,7 @@ fabric::Emergencies Speaker::emergencies() {
                 "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
                 "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
                 self->world_rank(self->rank_), self->world_rank(peer),
-                describe(self->call_(self->fabric_), text), status.what,
+                describe(self->blocking_, self->call_(self->fabric_), text), status.what,
                 strerrordesc_np(status.error));
           },
       .told = [](void* context, int) { static_cast<Speaker*>(context)->trouble_ = Trouble::told; },

@@ -27,8 +27,9 @@ class Speaker {
   // `members` are ranks in the node; `fabric` is asked for its call (see engine/call.h) and its
   // last step when there is something to say.
   template <class Fabric>
-  Speaker(const Node& node, const std::vector<int>& members, int rank, const Fabric& fabric)
-      : node_(node), members_(members), rank_(rank), fabric_(&fabric) {
+  Speaker(const Node& node, const std::vector<int>& members, int rank, bool blocking,
+          const Fabric& fabric)
+      : node_(node), members_(members), rank_(rank), blocking_(blocking), fabric_(&fabric) {
     call_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->call(); };
     last_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->last_step(); };
   }
@@ -44,6 +45,7 @@ class Speaker {
   const Node& node_;
   const std::vector<int>& members_;
   int rank_;
+  bool blocking_;
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
   fabric::Step (*last_step_)(const void*);

@@ -200,7 +200,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node_->segment(), slice_, 2 * members_.size())),
-      speaker_(*node_, members_, rank, fabric_),
+      speaker_(*node_, members_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
       strict_(strict) {
@@ -253,7 +253,7 @@ Trouble Team::run(coll::Collective collective, coll::Work work) {
 
 Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
-      speaker(*team.node_, team.members_, team.rank(), lane),
+      speaker(*team.node_, team.members_, team.rank(), false, lane),
       lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
            speaker.emergencies(), desks, team.rank()) {}
 

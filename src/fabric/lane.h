@@ -27,6 +27,7 @@ class LaneHost : public Peers {
       return condition.poll(watch) && condition.accept();
     }
     void await_suspend(std::coroutine_handle<> handle) {
+      host.torn_ = true;
       const auto ready = [](void* awaiter, Watch& watch) {
         Condition& awaited = static_cast<Await*>(awaiter)->condition;
         return awaited.poll(watch) && awaited.accept();
@@ -38,7 +39,7 @@ class LaneHost : public Peers {
 
   struct On {
     LaneHost& host;
-    bool await_ready() const { return host.may_go_on(); }
+    bool await_ready() const { return host.may_go_on() && !host.only_posts_; }
     void await_suspend(std::coroutine_handle<> handle) const {
       host.suspended_ = {handle, [](void*, Watch&) { return true; }, nullptr};
     }
@@ -48,7 +49,19 @@ class LaneHost : public Peers {
     wanted_ = executor;
     return {*this};
   }
-  Nothing pause(std::size_t) { return {}; }
+  // What follows may be left to whoever drives next.
+  On pause(std::size_t) { return {*this}; }
+
+  // Work in the midst of which the algorithm was suspended says nothing of how long it takes.
+  void begin_work() {
+    torn_ = false;
+    Peers::begin_work();
+  }
+  void end_work() {
+    Peers::end_work();
+    whole_ = whole_ && !torn_;
+  }
+  [[nodiscard]] std::uint64_t work_ticks() const { return whole_ ? Peers::work_ticks() : 0; }
 
   // Who drives from now on. `only_posts`: the algorithm says what the others wait for, and leaves
   // the work for later.
@@ -61,6 +74,7 @@ class LaneHost : public Peers {
     Peers::begin_call();
     suspended_ = {};
     wanted_ = Executor::either;
+    whole_ = true;
   }
   // Whether this driver is the one that the algorithm wants.
   [[nodiscard]] bool may_go_on() const { return wanted_ == Executor::either || wanted_ == driver_; }
@@ -82,6 +96,8 @@ class LaneHost : public Peers {
   Executor wanted_ = Executor::either;
   Executor driver_ = Executor::rank;
   bool only_posts_ = false;
+  bool torn_ = false;
+  bool whole_ = true;
 };
 
 using LaneFabric = DeskFabric<LaneHost>;

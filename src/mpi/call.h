@@ -3,6 +3,11 @@
 // function that was called, or of the request that it has given.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
 #include "engine/engine.h"
 #include "mpi/side.h"
 
@@ -24,7 +29,8 @@ struct Call {
   Temporary copy;
 };
 
-// One that has given a request.
+// One that has given a request. It is the MPI's, until that calls the request's free function, and
+// Tutti's, until the collective is over; either may come first.
 template <class H>
 struct Started : engine::Pending {
   Started(const Native<H>& native, Layouts<H>& layouts, H comm, H packs_on)
@@ -33,9 +39,69 @@ struct Started : engine::Pending {
     call.out.keep_types_in(keeper);
     call.in.keep_types_in(keeper);
   }
+  static void release(Started* started) {
+    if (started->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete started;
+  }
+
   Keeper<H> keeper;
   Call<H> call;
   H request{};
+  std::atomic<int> owners{2};
+  Started *before = nullptr, *after = nullptr;  // in Requests
+};
+
+// The requests that have been given and not yet completed, and those among the completed whose
+// collective has met an error that the program has not been told of.
+template <class H>
+class Requests {
+ public:
+  struct Failure {
+    H request;
+    H comm;
+    int code;
+  };
+
+  void add(Started<H>& started) {
+    const std::lock_guard lock(mutex_);
+    started.after = first_;
+    if (first_ != nullptr) first_->before = &started;
+    first_ = &started;
+  }
+  void remove(Started<H>& started) {
+    const std::lock_guard lock(mutex_);
+    (started.before != nullptr ? started.before->after : first_) = started.after;
+    if (started.after != nullptr) started.after->before = started.before;
+  }
+  [[nodiscard]] bool holds(H request) {
+    const std::lock_guard lock(mutex_);
+    for (const Started<H>* each = first_; each != nullptr; each = each->after)
+      if (each->request == request) return true;
+    return false;
+  }
+
+  [[nodiscard]] bool any_failed() const { return failures_.load(std::memory_order_relaxed) != 0; }
+  void fail(const Failure& failure) {
+    const std::lock_guard lock(mutex_);
+    failed_.push_back(failure);
+    failures_.store(failed_.size(), std::memory_order_relaxed);
+  }
+  // Forgets it. False: it has not failed.
+  [[nodiscard]] bool take_failure(H request, Failure& failure) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(failed_.begin(), failed_.end(),
+                                    [&](const Failure& each) { return each.request == request; });
+    if (found == failed_.end()) return false;
+    failure = *found;
+    failed_.erase(found);
+    failures_.store(failed_.size(), std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  Started<H>* first_ = nullptr;
+  std::vector<Failure> failed_;
+  std::atomic<std::size_t> failures_{0};
 };
 
 }  // namespace tutti::mpi

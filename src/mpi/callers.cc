@@ -44,22 +44,38 @@ bool keep_loaded(const char* name) {
   return *name == '\0' || ::dlopen(name, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE) != nullptr;
 }
 
+const char* file_of(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+bool begins(const char* text, const char* with) {
+  return std::strncmp(text, with, std::strlen(with)) == 0;
+}
+
 }  // namespace
 
+bool is_mpi_library(const char* path) {
+  const char* file = file_of(path);
+  return (begins(file, "libmpi") || begins(file, "libpmpi") || begins(file, "mca_")) &&
+         !is_fortran_library(path);
+}
+
 bool is_fortran_library(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  const char* file = slash != nullptr ? slash + 1 : path;
-  if (std::strncmp(file, "libmpi", 6) != 0) return false;
+  const char* file = file_of(path);
+  if (!begins(file, "libmpi")) return false;
   return std::any_of(std::begin(parts), std::end(parts),
                      [&](const char* part) { return std::strstr(file, part) != nullptr; });
 }
 
-bool Callers::meet(std::uintptr_t address) {
+Caller Callers::meet(std::uintptr_t address) {
   Search search{address};
-  if (::dl_iterate_phdr(look, &search) == 0) return false;  // made at run time, by a compiler
-  const bool fortran = options().fortran && is_fortran_library(search.name);
-  if (keep_loaded(search.name)) remember({search.begin, search.end - search.begin, fortran});
-  return fortran;
+  if (::dl_iterate_phdr(look, &search) == 0) return Caller::other;  // made at run time
+  Caller caller = Caller::other;
+  if (is_mpi_library(search.name)) caller = Caller::mpi;
+  if (options().fortran && is_fortran_library(search.name)) caller = Caller::fortran;
+  if (keep_loaded(search.name)) remember({search.begin, search.end - search.begin, caller});
+  return caller;
 }
 
 void Callers::remember(const Object& object) {

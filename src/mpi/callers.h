@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a call comes from the Fortran bindings of the user's MPI, told by its return address.
+// Who calls PMPI_X: the Fortran bindings of the user's MPI, the MPI itself, or anybody else; told
+// by the return address.
 //
 // Wrappers store what was returned in `ierror`, so none of them jumps to the function in place of
 // calling it, and the return address is theirs. Objects that have called are remembered and kept
@@ -15,14 +16,21 @@ namespace tutti::mpi {
 
 // What the file of such a library is called: libmpi_mpifh.so.40, libmpichfort.so.12 ...
 [[nodiscard]] bool is_fortran_library(const char* path);
+// libmpi.so.40, libpmpi.so.12, mca_io_romio341.so ...
+[[nodiscard]] bool is_mpi_library(const char* path);
+
+enum class Caller : std::uint8_t { other, fortran, mpi };
 
 class Callers {
  public:
   [[nodiscard]] bool fortran(const void* return_address) {
+    return of(return_address) == Caller::fortran;
+  }
+  [[nodiscard]] Caller of(const void* return_address) {
     const auto address = reinterpret_cast<std::uintptr_t>(return_address);
     const int count = count_.load(std::memory_order_acquire);
     for (int i = 0; i < count; ++i)
-      if (address - known_[i].begin < known_[i].bytes) return known_[i].fortran;
+      if (address - known_[i].begin < known_[i].bytes) return known_[i].caller;
     return meet(address);
   }
 
@@ -30,10 +38,10 @@ class Callers {
   struct Object {
     std::uintptr_t begin;
     std::uintptr_t bytes;
-    bool fortran;
+    Caller caller;
   };
 
-  bool meet(std::uintptr_t address);
+  Caller meet(std::uintptr_t address);
   void remember(const Object& object);
 
   std::array<Object, 32> known_{};  // those beyond are looked up each time

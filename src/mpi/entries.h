@@ -34,6 +34,11 @@ struct Entries : Forms<Word, int, int> {
   int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
   int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
   int (*request_get_status)(Word request, int* flag, void* status);
+  int (*request_get_status_all)(int count, const void* requests, int* flag, void* statuses);
+  int (*request_get_status_any)(int count, const void* requests, int* index, int* flag,
+                                void* status);
+  int (*request_get_status_some)(int count, const void* requests, int* done, int* indices,
+                                 void* statuses);
 
   // A communicator has been made.
   void (*made)(const void* comm);

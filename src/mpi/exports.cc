@@ -72,6 +72,9 @@ TUTTI_REQUEST(Testany, testany, 5)
 TUTTI_REQUEST(Waitsome, waitsome, 5)
 TUTTI_REQUEST(Testsome, testsome, 5)
 TUTTI_REQUEST(Request_get_status, request_get_status, 3)
+TUTTI_REQUEST(Request_get_status_all, request_get_status_all, 4)
+TUTTI_REQUEST(Request_get_status_any, request_get_status_any, 5)
+TUTTI_REQUEST(Request_get_status_some, request_get_status_some, 5)
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }

@@ -130,10 +130,20 @@ class Front {
 
   // --- requests (front_requests.h)
   static void reap();
+  // What a call is to complete.
+  struct Wanted {
+    const void* requests = nullptr;
+    int count = 0;
+    bool all = false;          // all of them: the error is then told in their statuses
+    void* statuses = nullptr;  // one each
+  };
+  template <class Complete>
+  static int tell_failures(const Wanted& wanted, Complete complete);
+  [[nodiscard]] static bool all_ours(const Wanted& wanted);
   template <class Test, class Native>
-  static int wait_until(Test test, Native native);
+  static int wait_until(const Wanted& wanted, Test test, Native native);
   template <class Native>
-  static int test_with(Native native);
+  static int test_with(const Wanted& wanted, Native native);
   static int on_query(void* started, void* status);
   static int on_free(void* started);
   static int on_cancel(void* started, int complete);
@@ -146,6 +156,11 @@ class Front {
   static int waitsome(int count, void* requests, int* done, int* indices, void* statuses);
   static int testsome(int count, void* requests, int* done, int* indices, void* statuses);
   static int request_get_status(Word request, int* flag, void* status);
+  static int request_get_status_all(int count, const void* requests, int* flag, void* statuses);
+  static int request_get_status_any(int count, const void* requests, int* index, int* flag,
+                                    void* status);
+  static int request_get_status_some(int count, const void* requests, int* done, int* indices,
+                                     void* statuses);
 
   // The entries, in the order and with the types of Forms.
   static int barrier(Word comm);
@@ -246,6 +261,7 @@ class Front {
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
+  Requests<H> requests_;
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;
   std::vector<std::shared_ptr<const void>> retained_;

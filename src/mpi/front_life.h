@@ -60,6 +60,9 @@ const Entries& Front<H>::open(const Library& library) {
                                waitsome,
                                testsome,
                                request_get_status,
+                               request_get_status_all,
+                               request_get_status_any,
+                               request_get_status_some,
                                made};
   return entries;
 }
@@ -99,14 +102,15 @@ int Front<H>::finalize() {
   Front& self = *self_;
   if (self.prepared_ && !self.ended_) {
     // Requests that were freed may be under way still.
-    wait_until([](int* flag) { return *flag = engine::driver().outstanding() == 0, 0; },
-               [] { return 0; });
+    wait_until(
+        {}, [](int*) { return 0; }, [] { return 0; });
     engine::driver().stop();
     // After this allgather nobody waits for anybody, so processes may end in any order.
     self.report();
     self.ended_ = true;
     self.layouts_.close();
-    self.native_.comm_delete_attr(self.world_, self.keyval_);
+    if (self.seat_of(self.world_, false) != nullptr)  // else MPI_Init was not seen
+      self.native_.comm_delete_attr(self.world_, self.keyval_);
     self.native_.comm_free_keyval(&self.keyval_);
     self.home_.reset();
   }
@@ -280,7 +284,8 @@ template <class H>
 void Front<H>::made(const void* comm) {
   H made{};
   std::memcpy(&made, comm, sizeof made);
-  if (made != self_->null_comm_ && self_->prepared_ && !self_->ended_)
+  // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
+  if (made != self_->null_comm_ && !options().off && !self_->ended_ && self_->prepare())
     (void)self_->seat_of(made, true);
 }
 

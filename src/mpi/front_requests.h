@@ -4,7 +4,10 @@
 // at MPI_THREAD_FUNNELED and below no other may.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
+#include <vector>
 
 #include "mpi/front.h"
 
@@ -21,7 +24,8 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   std::memcpy(request, &started->request, sizeof started->request);
   started->collective = call.collective;
   started->work = call.work;
-  call.team->start(*started.release());  // on_free() has it now
+  requests_.add(*started);
+  call.team->start(*started.release());
   return 0;
 }
 
@@ -32,9 +36,10 @@ int Front<H>::on_query(void*, void* status) {
   return 0;
 }
 
+// When the request is completed or, in some MPIs, as soon as the program frees it.
 template <class H>
 int Front<H>::on_free(void* started) {
-  delete static_cast<Started<H>*>(started);
+  Started<H>::release(static_cast<Started<H>*>(started));
   return 0;
 }
 
@@ -49,24 +54,66 @@ template <class H>
 void Front<H>::reap() {
   progress::Queue finished = engine::driver().finished();
   while (progress::Operation* operation = finished.pop()) {
-    auto& started = static_cast<Started<H>&>(*operation);
-    const bool has_comm = !started.call.team->disbanded();
-    const engine::Trouble trouble = engine::Team::finish(started);
-    if (trouble == engine::Trouble::none)
-      started.call.in.unpack();
+    auto* started = static_cast<Started<H>*>(operation);
+    const bool has_comm = !started->call.team->disbanded();
+    const engine::Trouble trouble = engine::Team::finish(*started);
+    if (trouble == engine::Trouble::none) [[likely]]
+      started->call.in.unpack();
     else
-      self_->native_.comm_call_errhandler(has_comm ? started.call.comm : self_->world_,
-                                          self_->code_of(trouble));
-    started.keeper.release();
-    self_->native_.grequest_complete(started.request);  // which may be the end of it
+      self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->world_,
+                             self_->code_of(trouble)});
+    started->keeper.release();
+    self_->requests_.remove(*started);
+    self_->native_.grequest_complete(started->request);
+    Started<H>::release(started);
   }
+}
+
+// A generalized request has no communicator, so the MPI would take an error of it to another
+// handler: it is told here, by the function that has completed the request.
+template <class H>
+template <class Complete>
+int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
+  if (!self_->requests_.any_failed()) [[likely]]
+    return complete();
+  const auto* handles = static_cast<const H*>(wanted.requests);
+  const std::vector<H> before(handles, handles + wanted.count);
+  const int code = complete();
+  const StatusLayout layout = status_layout(self_->library_.family);
+  const bool writes =
+      wanted.all && reinterpret_cast<std::uintptr_t>(wanted.statuses) != layout.ignore;
+  typename Requests<H>::Failure failure{};
+  bool failed = false;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (handles[i] == before[i]) continue;
+    const bool this_one = self_->requests_.take_failure(before[i], failure);
+    failed = failed || this_one;
+    if (!writes || (code != 0 && !this_one)) continue;
+    const int error = this_one ? failure.code : 0;
+    std::memcpy(static_cast<std::byte*>(wanted.statuses) + i * layout.bytes + layout.error, &error,
+                sizeof error);
+  }
+  if (!failed) return code;
+  const int told = wanted.all ? error_classes(self_->library_.family).in_status : failure.code;
+  self_->native_.comm_call_errhandler(failure.comm, told);
+  return told;
+}
+
+// While one waits for these alone, nothing is missed by sleeping until Tutti has done something.
+template <class H>
+bool Front<H>::all_ours(const Wanted& wanted) {
+  constexpr int most = 16;  // to be looked for among many
+  if (wanted.count > most) return false;
+  const auto* handles = static_cast<const H*>(wanted.requests);
+  return std::all_of(handles, handles + wanted.count,
+                     [](H request) { return self_->requests_.holds(request); });
 }
 
 // `test` sets its flag when there is nothing to wait for any more; `native` waits for the rest,
 // once nothing of Tutti's is under way.
 template <class H>
 template <class Test, class Native>
-int Front<H>::wait_until(Test test, Native native) {
+int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   progress::Driver& driver = engine::driver();
   {
@@ -74,43 +121,54 @@ int Front<H>::wait_until(Test test, Native native) {
     while (driver.outstanding() != 0) {
       reap();
       int flag = 0;
-      if (const int code = test(&flag); code != 0 || flag != 0) return code;
-      for (int steps = 0; steps < steps_per_test && !driver.has_finished(); ++steps) wait.step();
+      const int code = tell_failures(wanted, [&] { return test(&flag); });
+      if (code != 0 || flag != 0) return code;
+      if (wait.would_sleep()) {
+        wait.step(all_ours(wanted));
+        continue;
+      }
+      for (int steps = 0; steps < steps_per_test && !driver.has_finished(); ++steps)
+        wait.step(false);
     }
   }
-  return native();
+  return tell_failures(wanted, native);
 }
 
 template <class H>
 template <class Native>
-int Front<H>::test_with(Native native) {
+int Front<H>::test_with(const Wanted& wanted, Native native) {
   progress::Driver& driver = engine::driver();
   if (driver.outstanding() != 0) {
     driver.drive();
     reap();
   }
-  return native();
+  return tell_failures(wanted, native);
 }
 
 template <class H>
 int Front<H>::wait(void* request, void* status) {
   const Native<H>& native = self_->native_;
-  return wait_until([&](int* flag) { return native.test(request, flag, status); },
-                    [&] { return native.wait(request, status); });
+  return wait_until(
+      {request, 1}, [&](int* flag) { return native.test(request, flag, status); },
+      [&] { return native.wait(request, status); });
 }
 
 template <class H>
 int Front<H>::waitall(int count, void* requests, void* statuses) {
   const Native<H>& native = self_->native_;
-  return wait_until([&](int* flag) { return native.testall(count, requests, flag, statuses); },
-                    [&] { return native.waitall(count, requests, statuses); });
+  return wait_until(
+      {requests, count, true, statuses},
+      [&](int* flag) { return native.testall(count, requests, flag, statuses); },
+      [&] { return native.waitall(count, requests, statuses); });
 }
 
 template <class H>
 int Front<H>::waitany(int count, void* requests, int* index, void* status) {
   const Native<H>& native = self_->native_;
-  return wait_until([&](int* flag) { return native.testany(count, requests, index, flag, status); },
-                    [&] { return native.waitany(count, requests, index, status); });
+  return wait_until(
+      {requests, count},
+      [&](int* flag) { return native.testany(count, requests, index, flag, status); },
+      [&] { return native.waitany(count, requests, index, status); });
 }
 
 template <class H>
@@ -121,35 +179,61 @@ int Front<H>::waitsome(int count, void* requests, int* done, int* indices, void*
     *flag = *done != 0;  // MPI_UNDEFINED when there is nothing to wait for
     return code;
   };
-  return wait_until(test,
+  return wait_until({requests, count}, test,
                     [&] { return native.waitsome(count, requests, done, indices, statuses); });
 }
 
 template <class H>
 int Front<H>::test(void* request, int* flag, void* status) {
-  return test_with([&] { return self_->native_.test(request, flag, status); });
+  return test_with({request, 1}, [&] { return self_->native_.test(request, flag, status); });
 }
 
 template <class H>
 int Front<H>::testall(int count, void* requests, int* flag, void* statuses) {
-  return test_with([&] { return self_->native_.testall(count, requests, flag, statuses); });
+  return test_with({requests, count, true, statuses},
+                   [&] { return self_->native_.testall(count, requests, flag, statuses); });
 }
 
 template <class H>
 int Front<H>::testany(int count, void* requests, int* index, int* flag, void* status) {
-  return test_with([&] { return self_->native_.testany(count, requests, index, flag, status); });
+  return test_with({requests, count},
+                   [&] { return self_->native_.testany(count, requests, index, flag, status); });
 }
 
 template <class H>
 int Front<H>::testsome(int count, void* requests, int* done, int* indices, void* statuses) {
-  return test_with(
-      [&] { return self_->native_.testsome(count, requests, done, indices, statuses); });
+  return test_with({requests, count}, [&] {
+    return self_->native_.testsome(count, requests, done, indices, statuses);
+  });
 }
 
 template <class H>
 int Front<H>::request_get_status(Word request, int* flag, void* status) {
   return test_with(
-      [&] { return self_->native_.request_get_status(handle(request), flag, status); });
+      {}, [&] { return self_->native_.request_get_status(handle(request), flag, status); });
+}
+
+template <class H>
+int Front<H>::request_get_status_all(int count, const void* requests, int* flag, void* statuses) {
+  const auto native = self_->native_.request_get_status_all;
+  if (native == nullptr) return error_classes(self_->library_.family).other;
+  return test_with({}, [&] { return native(count, requests, flag, statuses); });
+}
+
+template <class H>
+int Front<H>::request_get_status_any(int count, const void* requests, int* index, int* flag,
+                                     void* status) {
+  const auto native = self_->native_.request_get_status_any;
+  if (native == nullptr) return error_classes(self_->library_.family).other;
+  return test_with({}, [&] { return native(count, requests, index, flag, status); });
+}
+
+template <class H>
+int Front<H>::request_get_status_some(int count, const void* requests, int* done, int* indices,
+                                      void* statuses) {
+  const auto native = self_->native_.request_get_status_some;
+  if (native == nullptr) return error_classes(self_->library_.family).other;
+  return test_with({}, [&] { return native(count, requests, done, indices, statuses); });
 }
 
 }  // namespace tutti::mpi

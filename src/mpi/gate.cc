@@ -46,14 +46,21 @@ Function native(std::atomic<Function>& known, const char* name) {
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
-#define TUTTI_GATE(name, entry, count)                                            \
-  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
-    constinit static std::atomic<Function> known{nullptr};                        \
-    const Function to = callers.fortran(__builtin_return_address(0))              \
-                            ? reinterpret_cast<Function>(entries().entry)         \
-                            : native(known, "PMPI_" #name);                       \
-    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count); \
+#define TUTTI_GATE_FOR(callers_of_ours, name, entry, count)                             \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                              \
+    constinit static std::atomic<Function> known{nullptr};                              \
+    const Caller caller = callers.of(__builtin_return_address(0));                      \
+    const Function to = (callers_of_ours) ? reinterpret_cast<Function>(entries().entry) \
+                                          : native(known, "PMPI_" #name);               \
+    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count);       \
   }
+
+#define TUTTI_GATE(name, entry, count) TUTTI_GATE_FOR(caller == Caller::fortran, name, entry, count)
+
+// What completes requests also serves profilers, which may have left MPI_Ix to Tutti, and then wait
+// by PMPI_Wait.
+#define TUTTI_REQUEST_GATE(name, entry, count) \
+  TUTTI_GATE_FOR(caller != Caller::mpi, name, entry, count)
 
 // A collective, blocking and not: `more` is one more than `count`.
 #define TUTTI_GATES(name, Name, count, more)     \
@@ -105,15 +112,18 @@ TUTTI_GATES(reduce_scatter, Reduce_scatter, 6, 7)
 TUTTI_GATES(reduce_scatter_block, Reduce_scatter_block, 6, 7)
 TUTTI_GATES(scan, Scan, 6, 7)
 TUTTI_GATES(exscan, Exscan, 6, 7)
-TUTTI_GATE(Wait, wait, 2)
-TUTTI_GATE(Test, test, 3)
-TUTTI_GATE(Waitall, waitall, 3)
-TUTTI_GATE(Testall, testall, 4)
-TUTTI_GATE(Waitany, waitany, 4)
-TUTTI_GATE(Testany, testany, 5)
-TUTTI_GATE(Waitsome, waitsome, 5)
-TUTTI_GATE(Testsome, testsome, 5)
-TUTTI_GATE(Request_get_status, request_get_status, 3)
+TUTTI_REQUEST_GATE(Wait, wait, 2)
+TUTTI_REQUEST_GATE(Test, test, 3)
+TUTTI_REQUEST_GATE(Waitall, waitall, 3)
+TUTTI_REQUEST_GATE(Testall, testall, 4)
+TUTTI_REQUEST_GATE(Waitany, waitany, 4)
+TUTTI_REQUEST_GATE(Testany, testany, 5)
+TUTTI_REQUEST_GATE(Waitsome, waitsome, 5)
+TUTTI_REQUEST_GATE(Testsome, testsome, 5)
+TUTTI_REQUEST_GATE(Request_get_status, request_get_status, 3)
+TUTTI_REQUEST_GATE(Request_get_status_all, request_get_status_all, 4)
+TUTTI_REQUEST_GATE(Request_get_status_any, request_get_status_any, 5)
+TUTTI_REQUEST_GATE(Request_get_status_some, request_get_status_some, 5)
 
 TUTTI_MAKER(Comm_dup, 2, b)
 TUTTI_MAKER(Comm_dup_with_info, 3, c)

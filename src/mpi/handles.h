@@ -4,6 +4,7 @@
 // integers, those of the MPI-5 standard ABI small integers in pointers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -48,9 +49,36 @@ struct ErrorClasses {
   int count;
   int truncate;
   int other;
+  int in_status;
 };
 [[nodiscard]] constexpr ErrorClasses error_classes(Family family) {
-  return family == Family::mpich ? ErrorClasses{2, 14, 15} : ErrorClasses{2, 15, 16};
+  switch (family) {
+    case Family::openmpi:
+      return {2, 15, 16, 18};
+    case Family::mpich:
+      return {2, 14, 15, 17};
+    case Family::standard:
+      return {2, 15, 16, 19};
+  }
+  return {};
+}
+
+// How an MPI_Status lies in memory, in bytes, and the value of MPI_STATUSES_IGNORE.
+struct StatusLayout {
+  std::size_t bytes;
+  std::size_t error;  // MPI_ERROR, an int
+  std::uintptr_t ignore;
+};
+[[nodiscard]] constexpr StatusLayout status_layout(Family family) {
+  switch (family) {
+    case Family::openmpi:
+      return {24, 8, 0};
+    case Family::mpich:
+      return {20, 16, 1};
+    case Family::standard:
+      return {32, 8, 0};
+  }
+  return {};
 }
 
 // A row's handle in a family, widened to 64 bits; 0 where the family has none. `symbol` finds an

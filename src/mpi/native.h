@@ -41,6 +41,12 @@ struct Native {
   int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
   int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
   int (*request_get_status)(H request, int* flag, void* status);
+  // Of MPI 4.1; nullptr where the MPI has none.
+  int (*request_get_status_all)(int count, const void* requests, int* flag, void* statuses);
+  int (*request_get_status_any)(int count, const void* requests, int* index, int* flag,
+                                void* status);
+  int (*request_get_status_some)(int count, const void* requests, int* done, int* indices,
+                                 void* statuses);
   int (*grequest_start)(int (*query)(void*, void* status), int (*free)(void*),
                         int (*cancel)(void*, int complete), void* extra, H* request);
   int (*grequest_complete)(H request);
@@ -107,6 +113,9 @@ struct Native {
     mpi.load(waitsome, "PMPI_Waitsome");
     mpi.load(testsome, "PMPI_Testsome");
     mpi.load(request_get_status, "PMPI_Request_get_status");
+    mpi.load(request_get_status_all, "PMPI_Request_get_status_all");
+    mpi.load(request_get_status_any, "PMPI_Request_get_status_any");
+    mpi.load(request_get_status_some, "PMPI_Request_get_status_some");
     mpi.load(grequest_start, "PMPI_Grequest_start");
     mpi.load(grequest_complete, "PMPI_Grequest_complete");
     mpi.load(status_set_elements, "PMPI_Status_set_elements");

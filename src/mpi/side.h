@@ -91,12 +91,13 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   void keep(Described<H>& type) {
-    if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
-    if (!type.opaque) return;
-    H duplicate{};
-    if (native_.type_dup(type.type, &duplicate) != 0) return;
-    types_.push_back(duplicate);
-    type.type = duplicate;
+    if (type.type == last_.type && (type.layout != nullptr || type.opaque)) {
+      type.type = last_.kept;
+      return;
+    }
+    last_.type = type.type;
+    keep_another(type);
+    last_.kept = type.type;
   }
   void release() {
     for (H& type : types_) native_.type_free(&type);
@@ -105,10 +106,22 @@ class Keeper {
   }
 
  private:
+  void keep_another(Described<H>& type) {
+    if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
+    if (!type.opaque) return;
+    H duplicate{};
+    if (native_.type_dup(type.type, &duplicate) != 0) return;
+    types_.push_back(duplicate);
+    type.type = duplicate;
+  }
   const Native<H>& native_;
   Layouts<H>& layouts_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::vector<H> types_;
+  // Blocks tend to be of one type, which is kept once.
+  struct {
+    H type{}, kept{};
+  } last_;
 };
 
 template <class H>

@@ -26,6 +26,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns) {
+  if (words.size() == 1) return futex_wait(*words[0].word, words[0].expected, timeout_ns);
   futex_waitv waits[most_futex_words];
   const std::size_t count = std::min(words.size(), most_futex_words);
   for (std::size_t i = 0; i < count; ++i)

@@ -54,32 +54,28 @@ Queue take(std::atomic<Operation*>& list) {
 }  // namespace
 
 void Driver::configure(const Settings& settings) {
-  if (std::exchange(configured_, true)) return;
-  settings_ = settings;
+  std::call_once(configured_, [&] {
+    settings_ = settings;
+    has_thread_.store(settings.thread, std::memory_order_release);
+  });
 }
 
 void Driver::post(Operation& operation) {
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   unfinished_.fetch_add(1, std::memory_order_relaxed);
-  Lane& lane = *operation.lane;
-  const bool small = operation.bytes <= small_bytes;
   push(arrivals_, operation);
   if (driving_.try_lock()) {
-    admit();
-    Queue finished;
-    if (!lane.idle() && !lane.running()) lane.advance(Executor::rank, !small, finished);
-    settle(finished);
-    driving_.unlock();
+    begin_arrived();
+    unlock();
   }
-  if (!settings_.thread) return;
+  if (!has_thread_.load(std::memory_order_acquire) || !allowed_.load(std::memory_order_relaxed))
+    return;
   if (!started_.load(std::memory_order_acquire)) [[unlikely]]
     start_thread();
   // A thread that shares a core with a rank would only take it away from who posts more: it looks
   // by itself, soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
-  if (asleep_.load(std::memory_order_relaxed) ||
-      (settings_.dedicated && sleepers_.load(std::memory_order_relaxed) != 0))
-    ring();
+  if (asleep_.load(std::memory_order_relaxed) || settings_.dedicated) ring();
 }
 
 Queue Driver::finished() {
@@ -91,8 +87,28 @@ Queue Driver::finished() {
 
 void Driver::drive() {
   if (!driving_.try_lock()) return;
-  round(Executor::rank, false);
+  const bool looks = rounds_.fetch_add(1, std::memory_order_relaxed) % rounds_per_look == 0;
+  round(Executor::rank, looks);
+  unlock();
+}
+
+void Driver::unlock() {
   driving_.unlock();
+  for (;;) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the push in post()
+    if (arrivals_.load(std::memory_order_relaxed) == nullptr || !driving_.try_lock()) return;
+    begin_arrived();
+    driving_.unlock();
+  }
+}
+
+// Says to the others what has arrived, and does what is small.
+void Driver::begin_arrived() {
+  admit();
+  Queue finished;
+  for (Lane* lane : lanes_)
+    if (!lane->running()) lane->advance(Executor::rank, !lane->is_small(small_bytes), finished);
+  settle(finished);
 }
 
 void Driver::admit() {
@@ -111,9 +127,7 @@ void Driver::settle(Queue& finished) {
     unfinished_.fetch_sub(1, std::memory_order_relaxed);
     push(finished_, *operation);
   }
-  if (waiting_.load(std::memory_order_seq_cst) != 0 &&
-      sleepers_.load(std::memory_order_seq_cst) != 0)
-    ring();
+  if (waiting_.load(std::memory_order_seq_cst) != 0) ring();
 }
 
 bool Driver::round(Executor driver, bool looks_after) {
@@ -145,8 +159,7 @@ void Driver::sleep(Bed& bed, std::uint32_t bell, std::int64_t timeout_ns) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
   segment::sleep_any(bed.words, bell_, bell, settings_.patience, timeout_ns);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
-  bed.words.clear();
-  bed.owners.clear();
+  bed.clear();
 }
 
 void Driver::ring() {
@@ -158,54 +171,53 @@ Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
   driver_.waiting_.fetch_add(1, std::memory_order_seq_cst);
 }
 
-Driver::Wait::~Wait() {
-  release();
-  driver_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+Driver::Wait::~Wait() { driver_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
+
+bool Driver::Wait::would_sleep() const {
+  const segment::Patience& patience = driver_.settings_.patience;
+  return polls_ >= patience.polls && yields_ >= patience.yields;
 }
 
-void Driver::Wait::release() {
-  if (std::exchange(owns_, false)) driver_.driving_.unlock();
-}
-
-void Driver::Wait::step() {
+void Driver::Wait::step(bool may_sleep) {
   const std::uint32_t bell = driver_.bell_.load(std::memory_order_seq_cst);
-  if (!owns_) owns_ = driver_.driving_.try_lock();
-  const bool looks_after = yields_ % rounds_per_look == rounds_per_look - 1;
-  if (owns_ && driver_.round(Executor::rank, looks_after)) {
+  const bool sleeps = may_sleep && would_sleep();
+  Bed bed;
+  bool moved = false, elsewhere = false;
+  if (driver_.driving_.try_lock()) {
+    moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
+    elsewhere = driver_.elsewhere_ > 0;
+    if (!moved && sleeps) driver_.make(bed);
+    driver_.unlock();
+  }
+  if (moved) {
     polls_ = yields_ = 0;
     nap_ns_ = first_nap_ns;
     return;
   }
-  if (driver_.finished_.load(std::memory_order_seq_cst) != nullptr) return;
-  const segment::Patience& patience = driver_.settings_.patience;
-  const bool elsewhere = owns_ && driver_.elsewhere_ > 0;
-  if (polls_ < patience.polls && !elsewhere) {
+  if (driver_.has_finished()) return;
+  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.ring();
+  if (sleeps) {
+    driver_.sleep(bed, bell, nap_ns_);
+    nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
+    ++yields_;
+  } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
     ++polls_;
     segment::relax();
-    return;
-  }
-  const bool sleeps = yields_ >= patience.yields;
-  Bed bed;
-  if (owns_ && sleeps) driver_.make(bed);
-  release();
-  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.ring();
-  ++yields_;
-  if (!sleeps) {
+  } else {
+    ++yields_;
     ::sched_yield();
-    return;
   }
-  driver_.sleep(bed, bell, nap_ns_);
-  nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
 }
 
 void Driver::allow_thread(bool on) {
   allowed_.store(on, std::memory_order_seq_cst);
+  if (on && unfinished_.load(std::memory_order_relaxed) != 0) start_thread();
   ring();
 }
 
 void Driver::start_thread() {
   starting_.lock();
-  if (!started_.load(std::memory_order_relaxed)) {
+  if (has_thread_.load(std::memory_order_relaxed) && !started_.load(std::memory_order_relaxed)) {
     // Signals are for the program's own threads.
     sigset_t all, before;
     sigfillset(&all);
@@ -217,7 +229,7 @@ void Driver::start_thread() {
     if (::pthread_create(&thread_, nullptr, main, this) != 0) {
       log::info(
           "no progress thread could be started: nonblocking collectives go on in Wait and Test");
-      settings_.thread = false;
+      has_thread_.store(false, std::memory_order_release);
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     started_.store(true, std::memory_order_release);
@@ -226,11 +238,10 @@ void Driver::start_thread() {
 }
 
 void Driver::stop() {
-  if (!started_.load(std::memory_order_acquire) || !settings_.thread) return;
+  if (!started_.load(std::memory_order_acquire) || !has_thread_.exchange(false)) return;
   stopping_.store(true, std::memory_order_seq_cst);
   ring();
   ::pthread_join(thread_, nullptr);
-  settings_.thread = false;
 }
 
 void Driver::serve() {
@@ -250,7 +261,7 @@ void Driver::serve() {
     if (may && driving_.try_lock()) {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
       if (!moved && !spins) make(bed);
-      driving_.unlock();
+      unlock();
       if (moved) {
         idle = 0;
         nap_ns = first_nap_ns;
@@ -273,6 +284,8 @@ void Driver::serve() {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in post()
     if (unfinished_.load(std::memory_order_relaxed) == 0 || !allowed_.load())
       sleep(bed, bell, sleep_ns);
+    else
+      bed.clear();
     asleep_.store(false, std::memory_order_relaxed);
     if (unfinished_.load(std::memory_order_relaxed) != 0) {
       idle = 0;

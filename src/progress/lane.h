@@ -22,6 +22,8 @@ class Lane {
   void add(Operation& operation) { queue_.push(operation); }
   [[nodiscard]] bool idle() const { return queue_.empty(); }
   [[nodiscard]] bool running() const { return task_.has_value(); }
+  // Of one that has something to do.
+  [[nodiscard]] bool is_small(std::size_t most) const { return queue_.first()->bytes <= most; }
 
   // Goes on as far as it can without waiting. Operations that end go to `finished`. False: nothing
   // could be done. `only_posts` see fabric/lane.h.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -35,7 +36,7 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // Before the first post; later calls are without effect.
+  // Before the first post; only the first call has an effect.
   void configure(const Settings& settings);
 
   // Starts an operation. Says to the others what they wait for; its work is left to whoever drives
@@ -68,12 +69,13 @@ class Driver {
     ~Wait();
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
-    void step();
+    // Whether the next step would rather sleep: not to be allowed to, if what is waited for may
+    // also come from elsewhere.
+    [[nodiscard]] bool would_sleep() const;
+    void step(bool may_sleep);
 
    private:
-    void release();
     Driver& driver_;
-    bool owns_ = false;
     std::int64_t polls_ = 0;
     std::int64_t yields_ = 0;
     std::int64_t nap_ns_;
@@ -84,11 +86,18 @@ class Driver {
   struct Bed {
     std::vector<segment::Awaited> words;
     std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
+    void clear() {
+      words.clear();
+      owners.clear();
+    }
   };
 
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);
   void admit();
+  void begin_arrived();
+  // Whoever finds the lock taken leaves what it has posted to its holder.
+  void unlock();
   void settle(Queue& finished);
   void make(Bed& bed) const;
 
@@ -112,7 +121,9 @@ class Driver {
   std::atomic<bool> asleep_{false};         // the thread, until somebody rings
 
   Settings settings_;
-  bool configured_ = false;
+  std::once_flag configured_;
+  std::atomic<bool> has_thread_{false};  // or will have
+  std::atomic<std::uint32_t> rounds_{0};
   std::atomic<bool> allowed_{true};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> started_{false};

@@ -36,7 +36,7 @@ void sleep_any(std::span<const Awaited> words, const std::atomic<std::uint32_t>&
   os::FutexWord futexes[os::most_futex_words] = {{&bell, bell_seen}};
   words = words.first(std::min(words.size(), os::most_futex_words - 1));
   for (const Awaited& awaited : words) awaited.sleepers->fetch_add(1, std::memory_order_relaxed);
-  fence(patience);
+  if (!words.empty()) fence(patience);
   std::size_t count = 1;
   bool changed = bell.load(std::memory_order_acquire) != bell_seen;
   for (const Awaited& awaited : words) {

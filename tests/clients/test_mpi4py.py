@@ -16,7 +16,10 @@ SPAWNING = ["-e", "test_spawn", "-e", "test_dynproc"]
 QUICK = ["-i", "test_(cco_(nb_)?(buf|vec|obj)|request|grequest|comm|op|attributes|rma)[.]py"]
 QUICK_CROWDED = ["-i", "test_cco_(nb_)?(buf|vec)[.]py"]
 # MPICH takes milliseconds for whatever ranks that share a core say to each other.
-CROWDED_MPICH = ["-i", "test_(cco_(nb_)?(buf|vec|obj)|request|comm|op|attributes|threads|win|exceptions)[.]py"]
+CROWDED_MPICH = [
+    "-i",
+    "test_(cco_(nb_)?(buf|vec|obj)|request|comm|op|attributes|threads|win|exceptions)[.]py",
+]
 
 
 def modules(names: list[str]) -> list[str]:

@@ -161,6 +161,129 @@ int selfish() {
   return wrong != 0;
 }
 
+// Rank 1 is killed with a collective under way that the others wait for.
+int started_killed() {
+  std::vector<float> in(count, 1.0f), out(count);
+  for (int i = 0;; ++i) {
+    MPI_Request request;
+    if (rank == 1 && i == 20) kill(getpid(), SIGKILL);
+    MPI_Iallreduce(in.data(), out.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+// Rank 0 broadcasts, the others reduce.
+int started_mismatched() {
+  int in = 1, out = 0;
+  MPI_Request request;
+  if (rank == 0)
+    MPI_Ibcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+  else
+    MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}
+
+// The same where errors return, by each function that completes a request; what was started after
+// it fails too, and another communicator lives on.
+int started_returned() {
+  int wrong = 0;
+  for (int way = 0; way < 4; ++way) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int in = 1, out = 0, sum = 0, code = 0, done = 0;
+    MPI_Request both[2];
+    MPI_Iallreduce(&in, &out, 1, MPI_INT, rank == 0 ? MPI_MAX : MPI_SUM, comm, &both[0]);
+    MPI_Ibarrier(comm, &both[1]);
+    if (way == 0) code = MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+    while (way == 1 && !done) code = MPI_Test(&both[0], &done, MPI_STATUS_IGNORE);
+    MPI_Status statuses[2];
+    if (way == 2) {
+      const int all = MPI_Waitall(2, both, statuses);
+      code = class_of(all) == MPI_ERR_IN_STATUS ? statuses[0].MPI_ERROR : all;
+    }
+    if (way == 3) code = MPI_Waitany(1, both, &done, MPI_STATUS_IGNORE);
+    const int second = way == 2 ? statuses[1].MPI_ERROR : MPI_Wait(&both[1], MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm);
+    MPI_Allreduce(&in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    const bool right =
+        class_of(code) == MPI_ERR_OTHER && class_of(second) == MPI_ERR_OTHER && sum == size;
+    if (!right) std::printf("rank %d, way %d: %d then %d, sum %d\n", rank, way, code, second, sum);
+    wrong += !right;
+  }
+  return wrong != 0;
+}
+
+int started_truncated() {
+  int wrong = 0;
+  for (const int n : {10, 1000, 10'000, 1'000'000}) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    std::vector<int> in(2 * n, rank + 1), out(4 * n + 16, -1), counts(size, n), places(size);
+    for (int i = 0; i < size; ++i) places[i] = i * n;
+    MPI_Request request;
+    MPI_Igatherv(in.data(), rank == 1 ? n + 1 : n, MPI_INT, out.data(), counts.data(),
+                 places.data(), MPI_INT, 0, comm, &request);
+    const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0 && (class_of(code) != MPI_ERR_TRUNCATE || out[size * n] != -1)) {
+      std::printf("%d elements: code %d, behind the buffer %d\n", n, code, out[size * n]);
+      ++wrong;
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+  }
+  return wrong != 0;
+}
+
+// Requests that nobody waits for come to their end in MPI_Finalize, and nothing is held after it.
+int started_finalized() {
+  static std::vector<int> in(count, rank), out(count);
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Request requests[2];
+  MPI_Iallreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, copy, &requests[0]);
+  MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  MPI_Comm_free(&copy);
+  MPI_Finalize();
+  const int after = mappings_of("tutti-segment");
+  const bool right = out[5] == size * (size - 1) / 2 && after == 0;
+  if (!right) std::printf("rank %d: %d, %d mappings\n", rank, out[5], after);
+  return !right;
+}
+
+// Ten thousand outstanding, round by round: memory stays what it is after the first.
+int outstanding() {
+  constexpr int many = 10'000;
+  const auto resident_kib = [] {
+    long pages = 0;
+    FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr || std::fscanf(file, "%*d %ld", &pages) != 1) return 0l;
+    std::fclose(file);
+    return pages * 4;
+  };
+  std::vector<MPI_Request> requests(many);
+  std::vector<int> in(many), out(many);
+  long first = 0, last = 0;
+  int wrong = 0;
+  for (int round = 0; round < 12; ++round) {
+    for (int i = 0; i < many; ++i) {
+      in[i] = i + round + rank;
+      MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE);
+    for (int i = 0; i < many; ++i) wrong += out[i] != size * (i + round) + size * (size - 1) / 2;
+    last = resident_kib();
+    if (round == 3) first = last;
+  }
+  if (rank == 0) std::printf("outstanding: %d wrong, grown by %ld KiB\n", wrong, last - first);
+  return wrong != 0;
+}
+
 // Each rank takes itself for the root, which nobody notices but by looking.
 int rooted() {
   int value = rank;
@@ -277,6 +400,12 @@ int main(int argc, char** argv) {
   if (what == "aborted") result = aborted();
   if (what == "finalized") return finalized();
   if (what == "selfish") result = selfish();
+  if (what == "started_killed") result = started_killed();
+  if (what == "started_mismatched") result = started_mismatched();
+  if (what == "started_returned") result = started_returned();
+  if (what == "started_truncated") result = started_truncated();
+  if (what == "started_finalized") return started_finalized();
+  if (what == "outstanding") result = outstanding();
   if (what == "rooted") result = rooted();
   if (what == "forked") result = forked();
   if (what == "communicators") result = communicators();

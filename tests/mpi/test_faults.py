@@ -102,6 +102,44 @@ def test_what_a_rank_sends_itself_must_fit_too(mpi: Mpi, rung: str) -> None:
 
 
 @every_mpi
+def test_a_killed_rank_is_named_by_who_waits_for_its_operation(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = faults(mpi, 3, "started_killed", {"TUTTI_REPORT": str(report)})
+    assert result.returncode != 0
+    assert re.search(
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in "
+        rf"MPI_Iallreduce \(MPI_SUM\) of 1048576 bytes|{LAUNCHERS}",
+        result.stdout + last_words(report),
+    ), result.stdout
+
+
+@every_mpi
+def test_different_nonblocking_collectives_are_named(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = faults(mpi, 2, "started_mismatched", {"TUTTI_REPORT": str(report)})
+    assert result.returncode != 0
+    said = last_words(report)
+    assert "MPI_Ibcast, root 0 of 4 bytes" in said
+    assert "MPI_Iallreduce (MPI_SUM) of 4 bytes" in said
+
+
+@every_mpi
+@pytest.mark.parametrize("thread", ["auto", "none"])
+@pytest.mark.parametrize("what", ["started_returned", "started_truncated", "started_finalized"])
+def test_requests_end_as_they_should(mpi: Mpi, what: str, thread: str) -> None:
+    result = faults(mpi, 2, what, {"TUTTI_PROGRESS": thread})
+    assert result.returncode == 0, result.stdout
+
+
+@every_mpi
+def test_ten_thousand_requests_need_no_more_memory(mpi: Mpi) -> None:
+    result = faults(mpi, 2, "outstanding")
+    found = re.search(r"outstanding: 0 wrong, grown by (-?\d+) KiB", result.stdout)
+    assert result.returncode == 0 and found, result.stdout
+    assert int(found[1]) < 1024
+
+
+@every_mpi
 def test_strict_checks_see_what_nobody_meets(mpi: Mpi, tmp_path) -> None:
     assert faults(mpi, 2, "rooted").returncode == 0
     report = tmp_path / "report.json"

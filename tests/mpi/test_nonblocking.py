@@ -46,3 +46,14 @@ def test_without_a_thread(mpi: Mpi, tmp_path) -> None:
 @pytest.mark.parametrize("mpi", OTHERS, ids=lambda mpi: mpi.name)
 def test_other_mpis(mpi: Mpi, tmp_path) -> None:
     nonblocking(mpi, 2, {}, tmp_path, 60)
+
+
+@pytest.mark.parametrize("thread", ["auto", "none"])
+@pytest.mark.parametrize(
+    "what", ["freed_early", "profiled", "handled", "threaded", "mixed", "unseen"]
+)
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_requests(mpi: Mpi, what: str, thread: str) -> None:
+    command = [str(mpi.compile("requests.cc")), what]
+    result = mpi.run(2, command, {"TUTTI_PROGRESS": thread})
+    assert result.returncode == 0 and "requests: 0 wrong" in result.stdout, result.stdout[-3000:]

@@ -157,7 +157,7 @@ TEST_P(DriversWith, GiveTheSequentialResult) {
           } else {
             Driver::Wait wait(player.driver());
             while (!player.done()) {
-              wait.step();
+              wait.step(true);
               ASSERT_TRUE(player.collect());
             }
           }

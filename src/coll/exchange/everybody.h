@@ -21,6 +21,7 @@ Task everybody(F& f, const Work& work) {
   mine.post(step);
   streams.add(mine);
   const int me = f.rank();
+  co_await f.pause(0);
   f.begin_work();
   keep(f, work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
   f.end_work();

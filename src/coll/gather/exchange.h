@@ -79,6 +79,7 @@ Task receive(F& f, const Work& work, Step step) {
     co_await lent.room(step);
     lent.post(step);
   }
+  co_await f.pause(0);
   f.begin_work();
   if (!work.out.empty()) keep(f, in(me), work.out[0], bounce, work.stores);
   f.end_work();

@@ -20,6 +20,7 @@ Task scatter(F& f, const Work& work) {
     std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
     mine.post(step);
     streams.add(mine);
+    co_await f.pause(0);
     f.begin_work();
     if (!work.in.empty()) keep(f, work.in[0], mine.to(me), bounce, work.stores);
     f.end_work();

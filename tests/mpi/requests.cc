@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What programs and tools do with requests of nonblocking collectives besides waiting: requests
+// WHAT. Ends with "requests: N wrong".
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int rank = 0, size = 0;
+
+// Freed before it is over, and the memory that it had used again.
+int freed_early() {
+  int wrong = 0;
+  for (int round = 0; round < 20; ++round) {
+    int one = 1, sum = 0;
+    MPI_Request request, other;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) usleep(5000);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    std::vector<void*> blocks;
+    for (int bytes = 64; bytes < 8192; bytes += 16) {
+      blocks.push_back(std::malloc(bytes));
+      std::memset(blocks.back(), 0xee, bytes);
+    }
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &other);
+    MPI_Wait(&other, MPI_STATUS_IGNORE);
+    for (void* block : blocks) std::free(block);
+    wrong += sum != size;
+  }
+  return wrong;
+}
+
+// As a tool does that wraps only one of the two.
+int profiled() {
+  int one = 1, sum = 0, flag = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  while (!flag) PMPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  return sum != size;
+}
+
+MPI_Request g_other;
+int g_calls = 0;
+void handle(MPI_Comm*, int*, ...) {
+  if (g_calls++ == 0) MPI_Wait(&g_other, MPI_STATUS_IGNORE);
+}
+
+// An error handler that waits for another request.
+int handled() {
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(handle, &handler);
+  MPI_Comm_set_errhandler(dup, handler);
+  int one = 1, lost = 0, sum = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&one, &lost, 1, MPI_INT, rank == 0 ? MPI_MAX : MPI_SUM, dup, &request);
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &g_other);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return g_calls == 0 || sum != size;
+}
+
+// Threads that wait at once, each for its own communicator's.
+int threaded() {
+  int provided;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE) return 0;
+  constexpr int threads = 3, rounds = 200;
+  MPI_Comm comms[threads];
+  for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  std::vector<int> wrong(threads);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      std::vector<int> in(4000, t + 1), out(4000);
+      for (int i = 0; i < rounds; ++i) {
+        MPI_Request requests[2];
+        MPI_Iallreduce(in.data(), out.data(), i % 2 ? 4000 : 3, MPI_INT, MPI_SUM, comms[t],
+                       &requests[0]);
+        MPI_Ibarrier(comms[t], &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        wrong[t] += out[2] != size * (t + 1);
+      }
+    });
+  for (std::thread& thread : all) thread.join();
+  int sum = 0;
+  for (int each : wrong) sum += each;
+  return sum;
+}
+
+// Statuses of several, among requests that are null.
+int mixed() {
+  int one = 1, sum = 0, token = rank, got = -1, wrong = 0;
+  MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
+                             MPI_REQUEST_NULL};
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+  MPI_Irecv(&got, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD, &requests[2]);
+  MPI_Send(&token, 1, MPI_INT, (rank + size - 1) % size, 9, MPI_COMM_WORLD);
+  MPI_Status statuses[4];
+  MPI_Waitall(4, requests, statuses);
+  int elements = -1, cancelled = -1;
+  MPI_Get_elements(&statuses[1], MPI_BYTE, &elements);
+  MPI_Test_cancelled(&statuses[1], &cancelled);
+  wrong += elements != 0 || cancelled != 0 || sum != size;
+  MPI_Get_elements(&statuses[2], MPI_INT, &elements);
+  wrong += elements != 1 || statuses[2].MPI_TAG != 9 || got != (rank + 1) % size;
+  int index = 5, count = 5, indices[4], flag = 0;
+  MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+  MPI_Waitsome(4, requests, &count, indices, MPI_STATUSES_IGNORE);
+  MPI_Testall(4, requests, &flag, MPI_STATUSES_IGNORE);
+  return wrong + (index != MPI_UNDEFINED) + (count != MPI_UNDEFINED) + !flag;
+}
+
+// Only one rank has come to know Tutti when both make a communicator.
+int unseen() {
+  if (rank == 0) MPI_Barrier(MPI_COMM_SELF);
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  int token = 5;
+  if (rank == 0) MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&dup);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  int provided;
+  if (what == "unseen")
+    PMPI_Init(&argc, &argv);
+  else
+    MPI_Init_thread(&argc, &argv, what == "threaded" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int wrong = 100;
+  if (what == "freed_early") wrong = freed_early();
+  if (what == "profiled") wrong = profiled();
+  if (what == "handled") wrong = handled();
+  if (what == "threaded") wrong = threaded();
+  if (what == "mixed") wrong = mixed();
+  if (what == "unseen") wrong = unseen();
+  int sum = 0;
+  PMPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) std::printf("requests: %d wrong\n", sum);
+  MPI_Finalize();
+  return 0;
+}

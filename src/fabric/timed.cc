@@ -73,6 +73,7 @@ void TimedMachine::happen(const Event& event) {
 // A coroutine keeps its core from one pause to the next.
 void TimedMachine::dispatch(int c) {
   Core& core = cores_[index(c)];
+  if (core.computes && !machine_.interrupts) return;
   while (core.running < 0 && !core.ready.empty()) {
     const int rank = core.ready.front();
     core.ready.pop_front();

@@ -12,9 +12,9 @@
 //   either    the rank while it is in the call or the wait; a wait in the call hands it over
 // A core runs one coroutine at a time, until that waits, moves away or ends (as user-level threads
 // do, and operating systems with transfers so much shorter than their time slices); those that are
-// ready come one after the other. A rank computes when nothing else wants its core. That is the
-// best case for a progress thread on its rank's own core: it starts at once, and computing and
-// communicating only share the time.
+// ready come one after the other. What a rank computes is not interrupted either, unless the
+// machine says so: the progress thread then goes first, as a kernel thread does that wakes from
+// sleep, and communicating and computing on one core share the time as well as they can.
 //
 // Time passes in pause(bytes), which an algorithm awaits after it has moved or computed so many
 // bytes and before it tells others; and for the rank's computation. Flags take none: at the sizes
@@ -39,6 +39,7 @@ struct Machine {
   int cores = 1;
   double bytes_per_ns = 1;      // copied or folded by one core
   std::int64_t latency_ns = 0;  // of each transfer
+  bool interrupts = false;      // a progress thread may interrupt the rank on its core
   // How many bytes each real byte stands for, so that large messages need little memory.
   std::size_t scale = 1;
 };

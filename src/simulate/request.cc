@@ -45,6 +45,11 @@ bool read(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size() && number >= Number{0};
 }
 
+bool read(std::string_view text, bool& truth) {
+  truth = text == "1";
+  return truth || text == "0";
+}
+
 // Calls take(word) for each word of a list.
 template <class Take>
 bool each(std::string_view list, Take take) {
@@ -96,10 +101,8 @@ bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "communication") return read_list(value, to.communication);
   if (name == "levels") return read_list(value, to.levels);
   if (name == "placement") return read_placements(value, to.placements);
-  if (name == "overlap") {
-    to.overlap = value == "1";
-    return to.overlap || value == "0";
-  }
+  if (name == "overlap") return read(value, to.overlap);
+  if (name == "interrupts") return read(value, to.machine.interrupts);
   if (name == "trace") {
     to.trace = value;
     return true;

@@ -49,7 +49,8 @@ std::vector<Algorithm> all_algorithms() {
     for (std::size_t row = 0; row < all_rows<F>(static_cast<Collective>(c)).size(); ++row) {
       const Algorithm algorithm{static_cast<Collective>(c), row};
       // Small blocks ride in a line only where all know that they are small.
-      if (!knows_sizes(algorithm.collective) && !all_rows<F>(algorithm.collective)[row].fits({2, 0}))
+      if (!knows_sizes(algorithm.collective) &&
+          !all_rows<F>(algorithm.collective)[row].fits({2, 0}))
         continue;
       all.push_back(algorithm);
     }

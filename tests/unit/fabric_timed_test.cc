@@ -35,11 +35,40 @@ TEST(Timed, AProgressThreadOnItsOwnCoreOverlaps) {
   EXPECT_EQ(machine.end_ns(), 1300);
 }
 
-TEST(Timed, AProgressThreadOnItsRanksCoreShares) {
-  TimedMachine machine = machine_of({{0, 0}});
-  ASSERT_TRUE(machine.run([](TimedFabric& f) { return transfer(f, Executor::progress, 1000); },
-                          {.compute_ns = 800}));
-  EXPECT_EQ(machine.end_ns(), 1800);
+// Moves 100 bytes when rank 0 has, and rank 0 at once.
+Task relay(TimedFabric& f, Executor executor) {
+  f.begin(1);
+  co_await f.on(executor);
+  const Step step = f.next_step();
+  if (f.rank() > 0) co_await f.posted(f.rank() - 1, step);
+  co_await f.pause(100);
+  f.post(step, {});
+  f.finish(step);
+}
+
+TEST(Timed, AProgressThreadOnItsRanksCoreDoesNotOverlap) {
+  const auto body = [](TimedFabric& f) { return relay(f, Executor::progress); };
+  TimedMachine patient = machine_of({{0, 0}, {1, 1}});
+  ASSERT_TRUE(patient.run(body, {.compute_ns = 800}));
+  EXPECT_EQ(patient.end_ns(0), 900);  // was ready first
+  EXPECT_EQ(patient.end_ns(1), 900);  // computed first
+  ASSERT_TRUE(patient.run(body, {.compute_ns = 50}));
+  EXPECT_EQ(patient.end_ns(1), 200);
+}
+
+TEST(Timed, AProgressThreadMayInterruptItsRank) {
+  const auto body = [](TimedFabric& f) { return relay(f, Executor::progress); };
+  TimedMachine machine = machine_of({{0, 0}, {1, 1}}, {.cores = 2, .interrupts = true});
+  ASSERT_TRUE(machine.run(body, {.compute_ns = 800}));
+  EXPECT_EQ(machine.end_ns(0), 900);
+  EXPECT_EQ(machine.end_ns(1), 900);
+  const Trace& trace = machine.trace();
+  const auto count = std::count_if(trace.spans.begin(), trace.spans.end(), [](const auto& span) {
+    return span.core == 1 && span.kind == Trace::Kind::computing;
+  });
+  EXPECT_EQ(count, 2);  // from 0 to 100 and from 200 to 900
+  ASSERT_TRUE(machine.run(body, {.compute_ns = 50}));
+  EXPECT_EQ(machine.end_ns(1), 200);
 }
 
 TEST(Timed, ProgressThreadsOnOneCoreComeOneAfterTheOther) {
@@ -74,16 +103,6 @@ TEST(Timed, ABlockingCallDoesAllItself) {
   ASSERT_TRUE(machine.run([](TimedFabric& f) { return transfer(f, Executor::progress, 1000); },
                           {.blocking = true, .compute_ns = 800}));
   EXPECT_EQ(machine.end_ns(), 1800);
-}
-
-Task relay(TimedFabric& f, Executor executor) {
-  f.begin(1);
-  co_await f.on(executor);
-  const Step step = f.next_step();
-  if (f.rank() > 0) co_await f.posted(f.rank() - 1, step);
-  co_await f.pause(100);
-  f.post(step, {});
-  f.finish(step);
 }
 
 TEST(Timed, AWaitFreesTheCore) {

@@ -6,8 +6,8 @@
 // half has (going up), or what it needs (going down). The holder of a block is its first member, or
 // the root where the root is in it: so any rank can be the root of the same tree, halves always
 // meet in the order of the ranks, and operations that do not commute are right. Where the second
-// half is empty, nothing happens at that level: level i has floor(ceil(N / 2^(i-1)) / 2) edges,
-// which is equation 5, floor(N / 2^i + 1/2).
+// half is empty, nothing happens at that level: level i has ceil(N / 2^i - 1/2) edges of N ranks,
+// N - 1 in all, which is equation 5 with another sign than it is printed with.
 #pragma once
 
 #include <algorithm>

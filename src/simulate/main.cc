@@ -3,7 +3,6 @@
 // The `tutti` command reads it.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "probe/json.h"
 #include "simulate/request.h"
@@ -66,16 +65,13 @@ void write(Json& json, int communication, progress::Placement placement, int ran
       .end_object();
 }
 
-bool save_trace(const Request& request, Chip& chip, const Case& what, std::int64_t computation_ns) {
+bool trace(const Request& request, Chip& chip, const Case& what, std::int64_t computation_ns,
+           Json& json) {
   if (chip.run(what, {.compute_ns = request.overlap ? computation_ns : 0}) < 0) return false;
   const std::string title =
       std::string("I") + coll::name_of(what.collective) + " " + std::to_string(what.bytes) + " B";
-  Json json;
   write(json, chip.trace(), title, request.chip.cores);
-  std::ofstream file(request.trace);
-  file << json.text() << '\n';
-  file.close();
-  return !file.fail();
+  return true;
 }
 
 bool answer(const Request& request, Json& json) {
@@ -86,6 +82,8 @@ bool answer(const Request& request, Json& json) {
       .add("domains", request.chip.domains)
       .add("bytes_per_ns", request.machine.bytes_per_ns)
       .add("latency_ns", request.machine.latency_ns);
+  Json traces;
+  traces.array();
   json.key("cases").array();
   for (const int communication : request.communication) {
     const progress::Layout layout = progress::lay_out(request.chip, communication);
@@ -98,12 +96,11 @@ bool answer(const Request& request, Json& json) {
         const Outcome outcome = try_case(chip, what, computation_ns);
         if (!outcome.right) return false;
         write(json, communication, placement, ranks, levels, outcome);
-        const bool traced = !request.trace.empty();
-        if (traced && !save_trace(request, chip, what, computation_ns)) return false;
+        if (request.trace && !trace(request, chip, what, computation_ns, traces)) return false;
       }
     }
   }
-  json.end_array().end_object();
+  json.end_array().key("traces").raw(traces.end_array().text()).end_object();
   return true;
 }
 
@@ -116,7 +113,7 @@ int main(int count, char** words) {
   }
   Json json;
   if (!answer(request, json)) {
-    std::fputs("tutti-simulate: a simulated collective failed, or the trace cannot be written\n",
+    std::fputs("tutti-simulate: a simulated collective did not end, or its result is wrong\n",
                stderr);
     return EXIT_FAILURE;
   }

@@ -103,10 +103,7 @@ bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "placement") return read_placements(value, to.placements);
   if (name == "overlap") return read(value, to.overlap);
   if (name == "interrupts") return read(value, to.machine.interrupts);
-  if (name == "trace") {
-    to.trace = value;
-    return true;
-  }
+  if (name == "trace") return read(value, to.trace);
   return false;
 }
 

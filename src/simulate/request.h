@@ -17,7 +17,7 @@ struct Request {
   std::vector<int> communication = {2};  // numbers of communication cores
   std::vector<progress::Placement> placements = {progress::Placement::numa};
   std::vector<int> levels = {0};
-  std::string trace;     // a file for the trace of the last case
+  bool trace = false;    // of each case
   bool overlap = false;  // ... with computation
 };
 

@@ -140,6 +140,7 @@ def test_a_trace(tutti, tmp_path):
         (["ireduce", "--levels", "0:1", "--trace", "t.json"], "--trace shows one case, not 2"),
         (["iscan", "--trace", "no/t.json"], "there is no directory no"),
         (["iscan", "--json", "."], "it is a directory"),
+        (["iscan", "--json", "/dev/full"], "/dev/full cannot be written"),
         (["iscan", "--plot", "a.xyz"], "a.xyz cannot be drawn"),
     ],
 )

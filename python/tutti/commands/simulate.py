@@ -112,13 +112,16 @@ def simulate(
         "levels": ",".join(map(str, level_list)),
         "overlap": int(overlap),
         "interrupts": int(interrupts),
-        **({} if trace_file is None else {"trace": trace_file}),
+        "trace": int(trace_file is not None),
     }
     result = _run(name, words)
+    traces = result.pop("traces")
     result = {"collective": name, "machine": machine, "bytes": words["bytes"], **result}
     simulate_table.print_table(result, overlap)
+    if trace_file is not None:
+        _write(trace_file, json.dumps(traces[0]))
     if json_file is not None:
-        json_file.write_text(json.dumps(result, indent=1) + "\n")
+        _write(json_file, json.dumps(result, indent=1))
     if plot_file is not None:
         from tutti.reporters import simulate_plot  # matplotlib takes a second to load
 
@@ -140,6 +143,13 @@ def _run(name: str, words: dict[str, Any]) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         problem = str(error)
     raise InstallationError(f"{program} failed: {problem}")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text + "\n")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _collective(word: str) -> str:

@@ -65,10 +65,14 @@ def _bars(panel: Any, cases: list[dict[str, Any]], overlap: bool) -> None:
         at = [i + (number - (len(keys) - 1) / 2) * width for i in range(len(cases))]
         heights = [case[key] / 1e6 for case in cases]
         bars = panel.bar(at, heights, 0.9 * width, alpha=alpha, color="#2f6db5", label=label)
-        panel.bar_label(bars, fmt="%.3g", fontsize=8)
+        panel.bar_label(bars, fmt="%.3g", fontsize=8, padding=5)
     if overlap:
         panel.axhline(
-            cases[0]["computation_ns"] / 1e6, color="#777777", ls="--", label="computation alone"
+            cases[0]["computation_ns"] / 1e6,
+            color="#777777",
+            linestyle="--",
+            zorder=0.5,
+            label="computation alone",
         )
     panel.set_xticks(range(len(cases)), [_label(case, cases) for case in cases])
     panel.set_xlabel(f"{cases[0]['ranks']} ranks")

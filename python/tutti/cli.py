@@ -11,7 +11,7 @@ from typing import Optional
 import typer
 
 from tutti import __version__
-from tutti.commands import bench, config, doctor, env, model, run, trace
+from tutti.commands import bench, config, doctor, env, model, run, simulate, trace
 from tutti.errors import TuttiError, nearest
 
 try:  # typer carries its own copy of click since 0.26
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
 )
-for command in (run, env, doctor, bench, model, trace, config):
+for command in (run, env, doctor, bench, model, simulate, trace, config):
     command.register(app)
 
 

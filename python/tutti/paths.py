@@ -61,3 +61,7 @@ def bench_program() -> Path:
 
 def probe_program() -> Path:
     return _piece("bin/tutti-probe")
+
+
+def simulate_program() -> Path:
+    return _piece("bin/tutti-simulate")

@@ -77,6 +77,11 @@ struct Work {
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};
+  // For algorithms that progress threads run: how many levels of a tree, from its leaves on, are
+  // left to the ranks themselves (the same on all members), and the pieces of a pipeline, of which
+  // 0 leaves the choice to the algorithm.
+  int levels = 0;
+  std::size_t piece_bytes = 0;
 
   [[nodiscard]] std::size_t bytes() const { return count * element_bytes; }
 };

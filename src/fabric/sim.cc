@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fabric/sim.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 #include <numeric>
-
-#include "base/base.h"
 
 namespace tutti::fabric {
 namespace {
@@ -25,25 +19,15 @@ Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before)
     : random_(seed),
       ways_(ways),
       order_(static_cast<std::size_t>(ranks)),
-      memory_bytes_(static_cast<std::size_t>(ranks) * round_up(sizeof(Desk), page_bytes)),
+      desks_(ranks),
       suspended_(static_cast<std::size_t>(ranks)) {
   constexpr unsigned calms[] = {1, 1, 8, 64};
   calm_ = calms[random_() % std::size(calms)];
-  // Zeroed and sparse: most slots of most desks are never touched.
-  void* memory = ::mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) std::abort();
-  memory_ = static_cast<std::byte*>(memory);
-  for (int rank = 0; rank < ranks; ++rank)
-    desks_.push_back(std::launder(reinterpret_cast<Desk*>(
-        memory_ + static_cast<std::size_t>(rank) * round_up(sizeof(Desk), page_bytes))));
   for (int rank = 0; rank < ranks; ++rank) {
     hosts_.push_back(std::make_unique<SimHost>(*this, rank));
-    fabrics_.push_back(std::make_unique<SimFabric>(*hosts_.back(), desks_, rank, before));
+    fabrics_.push_back(std::make_unique<SimFabric>(*hosts_.back(), desks_.all(), rank, before));
   }
 }
-
-Simulator::~Simulator() { ::munmap(memory_, memory_bytes_); }
 
 bool Simulator::run(const Body& body, int* stuck) {
   std::iota(order_.begin(), order_.end(), 0);

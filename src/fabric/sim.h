@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fabric/desk_fabric.h"
+#include "fabric/desks.h"
 
 namespace tutti::fabric {
 
@@ -77,7 +78,6 @@ class Simulator {
  public:
   // Steps are counted from `before` on.
   Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before = 0);
-  ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
@@ -125,9 +125,7 @@ class Simulator {
   int mismatches_ = 0;
   int trespasses_ = 0;
   std::uint64_t schedule_ = 0;
-  std::byte* memory_;  // of the desks
-  std::size_t memory_bytes_;
-  std::vector<Desk*> desks_;
+  VirtualDesks desks_;
   std::vector<std::unique_ptr<SimHost>> hosts_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;
   std::vector<Suspended> suspended_;  // by rank

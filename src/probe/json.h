@@ -26,6 +26,7 @@ class Json {
   Json& value(unsigned number) { return raw(std::to_string(number)); }
   Json& value(double number);
   Json& null() { return raw("null"); }
+  Json& raw(std::string_view text);  // a value that is JSON already
 
   template <class T>
   Json& add(std::string_view name, const T& what) {
@@ -37,7 +38,6 @@ class Json {
  private:
   Json& open(char bracket);
   Json& close(char bracket);
-  Json& raw(std::string_view text);
   void quote(std::string_view text);
   void separate();
 

@@ -7,8 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Not a layer of the library: a program that may use base/, os/, model/ and itself.
-PROGRAMS = {"probe": {"base", "os", "model", "probe"}}
+# Not layers of the library: programs, and what each may use.
+PROGRAMS = {
+    "probe": {"base", "os", "model", "probe"},
+    "simulate": {"base", "reduce", "fabric", "coll", "progress", "probe", "simulate"},
+}
 SUFFIXES = {".h", ".cc", ".def"}
 MOST_LINES = 600
 

@@ -72,6 +72,7 @@ struct Kind {
   std::size_t bytes;      // of an element
   std::size_t alignment;  // of an element
   bool is_float;          // 32 bits each: random bits would not do as values
+  bool associates;        // (a op b) op c is a op (b op c), to the bit
   reduce::Kernel kernel;
 };
 
@@ -81,6 +82,7 @@ constexpr Kind kind(const char* name) {
           sizeof(T) * words,
           alignof(T),
           std::is_same_v<T, float>,
+          !std::is_same_v<T, float> && !std::is_same_v<Operation, Hash>,
           {apply<T, words, Operation>, apply2<T, words, Operation>}};
 }
 
@@ -88,6 +90,7 @@ inline constexpr Kind kinds[] = {
     kind<std::uint64_t, 1, Hash>("hash of 8"),  kind<std::uint8_t, 1, Hash>("hash of 1"),
     kind<std::uint32_t, 3, Hash>("hash of 12"), kind<std::uint64_t, 3, Hash>("hash of 24"),
     kind<Matrix, 1, Product>("matrix"),         kind<float, 1, Sum>("float sum"),
+    kind<std::uint64_t, 3, Sum>("sum of 24"),
 };
 
 // Values that depend on the seed and the position.

@@ -59,7 +59,7 @@ class Scene {
       const Op& op = script_.ops[i];
       const coll::Work work = enter(i, f.rank());
       f.begin(std::uint64_t{1} << 63 | i);
-      co_await rows_of<F>(op.algorithm.collective)[op.algorithm.row].run(f, work);
+      co_await all_rows<F>(op.algorithm.collective)[op.algorithm.row].run(f, work);
       leave(i, f.rank(), work);
     }
   }
@@ -114,7 +114,9 @@ class Scene {
                     .root = op.root,
                     .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
                                                                              : Stores::streaming,
-                    .parts = role(index, rank).parts};
+                    .parts = role(index, rank).parts,
+                    .levels = static_cast<int>(mix(op.seed + 1) % 5),
+                    .piece_bytes = mix(op.seed + 2) % 2 == 0 ? 0 : mix(op.seed + 3) % 20'000};
     if (only_moves(op.algorithm.collective)) {
       lay_out(index, rank, work);
       return work;

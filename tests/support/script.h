@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/nonblocking.h"
 #include "coll/tables.h"
 #include "support/kinds.h"
 
@@ -13,7 +14,21 @@ namespace tutti::test {
 
 using coll::Collective;
 
-using coll::rows_of;
+// The rows of a collective's table, and behind them those that progress threads run.
+template <fabric::Fabric F>
+const std::vector<coll::Row<F>>& all_rows(Collective collective) {
+  static const auto all = [] {
+    std::vector<std::vector<coll::Row<F>>> tables;
+    for (int c = 0; c < coll::collective_count; ++c) {
+      const auto blocking = coll::rows_of<F>(static_cast<Collective>(c));
+      const auto others = coll::nonblocking_rows_of<F>(static_cast<Collective>(c));
+      tables.emplace_back(blocking.begin(), blocking.end());
+      tables.back().insert(tables.back().end(), others.begin(), others.end());
+    }
+    return tables;
+  }();
+  return all[static_cast<std::size_t>(collective)];
+}
 
 // A row of one of the tables.
 struct Algorithm {
@@ -31,10 +46,11 @@ template <fabric::Fabric F>
 std::vector<Algorithm> all_algorithms() {
   std::vector<Algorithm> all;
   for (int c = 0; c < coll::collective_count; ++c)
-    for (std::size_t row = 0; row < rows_of<F>(static_cast<Collective>(c)).size(); ++row) {
+    for (std::size_t row = 0; row < all_rows<F>(static_cast<Collective>(c)).size(); ++row) {
       const Algorithm algorithm{static_cast<Collective>(c), row};
       // Small blocks ride in a line only where all know that they are small.
-      if (!knows_sizes(algorithm.collective) && !rows_of<F>(algorithm.collective)[row].fits({2, 0}))
+      if (!knows_sizes(algorithm.collective) &&
+          !all_rows<F>(algorithm.collective)[row].fits({2, 0}))
         continue;
       all.push_back(algorithm);
     }
@@ -44,7 +60,15 @@ std::vector<Algorithm> all_algorithms() {
 template <fabric::Fabric F>
 std::string name_of(const Algorithm& algorithm) {
   return std::string(coll::name_of(algorithm.collective)) + "_" +
-         rows_of<F>(algorithm.collective)[algorithm.row].name;
+         all_rows<F>(algorithm.collective)[algorithm.row].name;
+}
+
+// A tree folds in another order than all the others, which associative operations do not notice.
+template <fabric::Fabric F>
+bool regroups(const Algorithm& algorithm) {
+  const bool folds =
+      algorithm.collective == Collective::reduce || algorithm.collective == Collective::allreduce;
+  return folds && algorithm.row >= coll::rows_of<F>(algorithm.collective).size();
 }
 
 // One collective of the sequence.
@@ -119,8 +143,9 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
         .in_place = random() % 3 == 0,
         .seed = random()};
   if (algorithm.collective == Collective::barrier) return op;
-  const auto& row = rows_of<F>(algorithm.collective)[algorithm.row];
+  const auto& row = all_rows<F>(algorithm.collective)[algorithm.row];
   for (;; op.kind = random() % std::size(kinds)) {
+    if (regroups<F>(algorithm) && !kinds[op.kind].associates) continue;
     const std::size_t element = kinds[op.kind].bytes;
     op.count = std::max<std::size_t>(1, detail::draw_bytes(random, element) / element);
     std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);

@@ -30,7 +30,7 @@ TEST(ManyRanks, EveryAlgorithmEnds) {
   for (const int ranks : {257, 513})
     for (const Algorithm& algorithm : all_algorithms<SimFabric>())
       for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
-        if (rows_of<SimFabric>(algorithm.collective)[algorithm.row].fits(facts_of(
+        if (all_rows<SimFabric>(algorithm.collective)[algorithm.row].fits(facts_of(
                 {.algorithm = algorithm, .count = static_cast<std::size_t>(count)}, ranks)))
           play(ranks, algorithm, static_cast<std::size_t>(count));
 }
@@ -38,8 +38,8 @@ TEST(ManyRanks, EveryAlgorithmEnds) {
 // As many rounds as a team can need: one ring of lines must do.
 TEST(ManyRanks, ABarrierOfTheLargestTeamEnds) {
   constexpr int ranks = segment::most_members;
-  for (std::size_t row = 0; row < rows_of<SimFabric>(Collective::barrier).size(); ++row)
-    if (rows_of<SimFabric>(Collective::barrier)[row].fits({ranks, 0}))
+  for (std::size_t row = 0; row < all_rows<SimFabric>(Collective::barrier).size(); ++row)
+    if (all_rows<SimFabric>(Collective::barrier)[row].fits({ranks, 0}))
       play(ranks, {Collective::barrier, row}, 0);
 }
 

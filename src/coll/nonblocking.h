@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The algorithms that progress threads run, as rows beside those of tables.h. All of them take any
+// Facts, and turn to a row of the blocking tables where buffers cannot be reached.
+#pragma once
+
+#include "coll/scan/chain.h"
+#include "coll/tree/allreduce.h"
+#include "coll/tree/gather.h"
+#include "coll/tree/scatter.h"
+
+namespace tutti::coll {
+namespace nonblocking {
+
+constexpr bool always(const Facts&) { return true; }
+
+template <Fabric F, scan::Kind kind>
+inline constexpr Row<F> chain[] = {
+    {"chain", "each hands its prefix on to the next, in pieces", always, scan::chain<F, kind>}};
+
+// Their lowest levels are left to the ranks, as many as Work says.
+template <Fabric F, Task (*run)(F&, const Work&)>
+inline constexpr Row<F> tree[] = {
+    {"tree", "a binomial tree, split between ranks and progress threads", always, run}};
+
+}  // namespace nonblocking
+
+template <Fabric F>
+std::span<const Row<F>> nonblocking_rows_of(Collective collective) {
+  switch (collective) {
+    case Collective::bcast:
+      return nonblocking::tree<F, tree::bcast<F>>;
+    case Collective::reduce:
+      return nonblocking::tree<F, tree::reduce<F>>;
+    case Collective::allreduce:
+      return nonblocking::tree<F, tree::allreduce<F>>;
+    case Collective::gather:
+      return nonblocking::tree<F, tree::gather<F>>;
+    case Collective::scatter:
+      return nonblocking::tree<F, tree::scatter<F>>;
+    case Collective::scan:
+      return nonblocking::chain<F, scan::Kind::inclusive>;
+    case Collective::exscan:
+      return nonblocking::chain<F, scan::Kind::exclusive>;
+    default:
+      return {};
+  }
+}
+
+}  // namespace tutti::coll

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the split trees share (Denis et al. 2019, section 6.1): everyone lends what others will read
+// of it, all see all the cards, and edges are taken by the rank itself or by its progress thread.
+//
+// The reader of an edge does its work, so that the one who is read can serve several. Who is read
+// says once that its data are complete (produce); each reader says when it is through (land).
+#pragma once
+
+#include "coll/sliced.h"
+#include "coll/tree/shape.h"
+
+namespace tutti::coll::tree {
+
+using fabric::Executor;
+
+// The lowest work.levels levels of a tree have half of its work or more, but only as many steps:
+// the ranks do them, at once. The long and narrow rest is the progress threads'.
+inline Executor executor_of(const Work& work, int level) {
+  return level <= work.levels ? Executor::rank : Executor::progress;
+}
+
+// The cards of all members, and after them memory for the algorithm.
+template <Fabric F>
+class Meeting {
+ public:
+  Meeting(F& f, std::size_t scratch_bytes) : f_(f), step_(f.next_step()) {
+    const std::size_t table =
+        round_up(static_cast<std::size_t>(f.size()) * sizeof(sliced::Cards), line_bytes);
+    std::byte* const memory = f.scratch(table + bounce_bytes + scratch_bytes);
+    cards_ = reinterpret_cast<sliced::Cards*>(memory);
+    bounce_ = memory + table;
+    scratch_ = bounce_ + bounce_bytes;
+  }
+
+  [[nodiscard]] Step step() const { return step_; }
+  [[nodiscard]] std::byte* scratch() const { return scratch_; }
+
+  // Lends `bytes` from `data` on, or nothing (nullptr), and awaits all others' cards.
+  Task exchange(const void* data, std::size_t bytes) {
+    Card mine{.way = Way::mapped};
+    if (data != nullptr) mine = f_.offer(data, bytes);
+    cards_[f_.rank()] = {mine, mine};
+    co_await sliced::exchange(f_, step_, cards_, reach_);
+    f_.take(reach_.sends == Way::mapped ? Route::mapped : Route::copied);
+  }
+  // Whether all that is lent can be read; everyone has seen everyone's cards, so everyone agrees.
+  [[nodiscard]] bool reachable() const { return reach_.sends != Way::staged; }
+
+  // take(at, bytes, offset) for what `peer` lends from `begin` on, in one piece or several.
+  template <class Take>
+  void read(int peer, std::size_t begin, std::size_t bytes, std::size_t grain, Take take) {
+    const Card& card = cards_[peer].send;
+    if (const std::byte* theirs = f_.map(peer, card)) return take(theirs + begin, bytes, 0);
+    const std::size_t piece = bounce_bytes / grain * grain;
+    for (std::size_t done = 0; done < bytes; done += piece) {
+      const std::size_t n = std::min(piece, bytes - done);
+      f_.read(peer, card, begin + done, bounce_, n);
+      take(bounce_, n, done);
+    }
+  }
+
+ private:
+  static constexpr std::size_t bounce_bytes = std::size_t{256} << 10;
+
+  F& f_;
+  Step step_;
+  sliced::Cards* cards_;
+  sliced::Reach reach_;
+  std::byte* bounce_;
+  std::byte* scratch_;
+};
+
+}  // namespace tutti::coll::tree

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric/timed: virtual time. Ranks of a machine that nobody has here run the real coroutines over
+// real desks, in one thread, and what they do takes as long as it would there. The events are
+// discrete and nothing is drawn: a run is always the same.
+//
+// The machine is that of Denis et al. 2019. It has cores, and every rank has two executors: itself,
+// on an application core, and its progress thread, on some core. Its program is: call a nonblocking
+// collective, compute, wait for the collective. The collective is one coroutine, which says by
+// on(Executor) who runs it:
+//   rank      in the call, which then does not return, or in the wait; never while it computes
+//   progress  at any time
+//   either    the rank while it is in the call or the wait; a wait in the call hands it over
+// A core runs one coroutine at a time, until that waits, moves away or ends (as user-level threads
+// do, and operating systems with transfers so much shorter than their time slices); those that are
+// ready come one after the other. What a rank computes is not interrupted either, unless the
+// machine says so: the progress thread then goes first, as a kernel thread does that wakes from
+// sleep, and communicating and computing on one core share the time as well as they can.
+//
+// Time passes in pause(bytes), which an algorithm awaits after it has moved or computed so many
+// bytes and before it tells others; and for the rank's computation. Flags take none: at the sizes
+// for which anybody overlaps, they are short beside transfers.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "fabric/desk_fabric.h"
+#include "fabric/desks.h"
+
+namespace tutti::fabric {
+
+struct Machine {
+  int cores = 1;
+  double bytes_per_ns = 1;      // copied or folded by one core
+  std::int64_t latency_ns = 0;  // of each transfer
+  bool interrupts = false;      // a progress thread may interrupt the rank on its core
+  // How many bytes each real byte stands for, so that large messages need little memory.
+  std::size_t scale = 1;
+};
+
+// Which cores a rank's two executors run on.
+struct Seat {
+  int rank_core = 0;
+  int progress_core = 0;
+};
+
+// What each rank does.
+struct Program {
+  bool blocking = false;        // the rank does all of the collective itself, in the call
+  std::int64_t compute_ns = 0;  // between the call and the wait
+};
+
+// What happened, for tools that draw it.
+struct Trace {
+  enum class Kind : std::uint8_t { computing, progress, waiting, idle };
+  struct Span {
+    int core, rank;  // rank -1: nobody
+    Executor executor;
+    Kind kind;
+    std::int64_t begin_ns, end_ns;
+  };
+  struct Message {
+    std::size_t bytes;
+    int from_core, from_rank, to_core, to_rank;
+    std::int64_t begin_ns, end_ns;
+  };
+  std::vector<Span> spans;
+  std::vector<Message> messages;
+};
+
+class TimedMachine;
+
+class TimedHost {
+ public:
+  TimedHost(TimedMachine& machine, int rank) : machine_(&machine), rank_(rank) {}
+
+  template <class Condition>
+  struct Await {
+    TimedHost& host;
+    Condition condition;
+    Watch watch = {};
+    bool await_ready() { return condition.poll(watch); }
+    inline void await_suspend(std::coroutine_handle<> handle);
+    decltype(auto) await_resume() {
+      (void)condition.accept();
+      return condition.resume();
+    }
+  };
+  struct Pause {
+    TimedHost& host;
+    std::size_t bytes;
+    bool await_ready() const noexcept { return bytes == 0; }
+    inline void await_suspend(std::coroutine_handle<> handle);
+    void await_resume() const noexcept {}
+  };
+  struct Move {
+    TimedHost& host;
+    Executor executor;
+    inline bool await_ready();
+    inline void await_suspend(std::coroutine_handle<> handle);
+    void await_resume() const noexcept {}
+  };
+  Pause pause(std::size_t bytes) { return {*this, bytes}; }
+  Move on(Executor executor) { return {*this, executor}; }
+
+  inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);
+  void take(Route) {}
+  void begin_work() {}
+  void end_work() {}
+  // Every rank calls the same here.
+  void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
+  void surplus(int, std::size_t, std::size_t) { std::abort(); }
+
+  [[nodiscard]] Card offer(const void* buffer, std::size_t) const {
+    return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
+  }
+  [[nodiscard]] inline std::byte* map(int peer, const Card& card);
+  // Nothing needs the kernel's copy, as all is mapped.
+  void read(int, const Card&, std::size_t, void*, std::size_t) { std::abort(); }
+  void write(int, const Card&, std::size_t, const void*, std::size_t) { std::abort(); }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
+    if (bytes > scratch_.size()) scratch_.resize(bytes);
+    return scratch_.data();
+  }
+
+ private:
+  TimedMachine* machine_;
+  int rank_;
+  std::vector<std::byte> scratch_;
+};
+
+using TimedFabric = DeskFabric<TimedHost>;
+static_assert(Fabric<TimedFabric>);
+
+class TimedMachine {
+ public:
+  // One seat a rank; no two ranks have the same core for themselves.
+  TimedMachine(const Machine& machine, std::vector<Seat> seats);
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(seats_.size()); }
+
+  // Runs the program on every rank, from time 0 on, with body(fabric) as the collective. False when
+  // some wait for what cannot happen any more; the machine cannot be used again then.
+  using Body = std::function<Task(TimedFabric&)>;
+  [[nodiscard]] bool run(const Body& body, const Program& program);
+
+  // Of the last run: when each rank was through, when all were, and what happened.
+  [[nodiscard]] std::int64_t end_ns(int rank) const { return ranks_[index(rank)].end_ns; }
+  [[nodiscard]] std::int64_t end_ns() const;
+  [[nodiscard]] const Trace& trace() const { return trace_; }
+
+ private:
+  friend class TimedHost;
+
+  // Where a rank is in its program.
+  enum class Phase : std::uint8_t { calling, computing, waiting, ended };
+  // What its collective is doing; parked: it could go on if the rank did not compute.
+  enum class State : std::uint8_t { ready, running, paused, waiting, parked, over };
+
+  struct Rank {
+    Phase phase = Phase::calling;
+    std::int64_t remaining_ns = 0;  // to compute
+    std::int64_t end_ns = 0;
+    std::optional<Task> task;
+    std::coroutine_handle<> handle;  // where the collective goes on
+    State state = State::ready;
+    Executor executor = Executor::either;  // who may run it
+    Executor by = Executor::rank;          // who does
+    std::int64_t burst_ns = 0;             // what it is paused for ...
+    std::size_t burst_bytes = 0;
+    int source = -1;  // ... and from whom the bytes came; -1: itself
+    // What it waits for.
+    bool (*poll)(void* awaiter) = nullptr;
+    void* awaiter = nullptr;
+    const Watch* watch = nullptr;
+  };
+  struct Core {
+    std::deque<int> ready;  // ranks whose collectives can go on here
+    int running = -1;       // the one that does
+    std::int64_t since_ns = 0;
+    int computing = -1;  // the rank that has computing to do here
+    bool computes = false;
+    std::uint64_t turn = 0;  // of computing: an event of an interrupted one is void
+  };
+  struct Event {
+    std::int64_t at_ns;
+    std::uint64_t order;  // first scheduled, first served
+    int core;
+    std::uint64_t turn;  // 0: the collective that runs there has moved its bytes
+    bool operator>(const Event& other) const {
+      return at_ns != other.at_ns ? at_ns > other.at_ns : order > other.order;
+    }
+  };
+
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] int core_of(int rank) const {
+    const Seat& seat = seats_[index(rank)];
+    return ranks_[index(rank)].by == Executor::rank ? seat.rank_core : seat.progress_core;
+  }
+
+  // What moving or folding so many bytes takes on this core, as things stand. All that is to be
+  // known of caches, NUMA domains and shared bandwidth belongs here.
+  [[nodiscard]] std::int64_t transfer_ns(std::size_t bytes, int core) const;
+
+  // Called by awaiters, of the rank that runs.
+  void pause(int rank, std::coroutine_handle<> handle, std::size_t bytes);
+  void wait(int rank, std::coroutine_handle<> handle, bool (*poll)(void*), void* awaiter,
+            const Watch* watch);
+  [[nodiscard]] bool stays(int rank, Executor executor);
+  void move(int rank, std::coroutine_handle<> handle, Executor executor);
+  void wake(const std::atomic<std::uint64_t>& word);
+
+  void make_ready(int rank);
+  void dispatch(int core);
+  void go_on(int rank, int core);
+  void compute(int rank);
+  void end_computing(int rank);
+  void start_computing(int core);
+  void stop_computing(int core);
+  void schedule(std::int64_t in_ns, int core, std::uint64_t turn);
+  void happen(const Event& event);
+  void record(int core, int rank, Executor executor, Trace::Kind kind, std::int64_t begin_ns);
+  void fill_gaps();
+
+  Machine machine_;
+  std::vector<Seat> seats_;
+  VirtualDesks desks_;
+  std::vector<std::unique_ptr<TimedHost>> hosts_;
+  std::vector<std::unique_ptr<TimedFabric>> fabrics_;
+  Program program_;
+  const Body* body_ = nullptr;
+  std::int64_t now_ns_ = 0;
+  std::uint64_t events_ = 0;
+  std::vector<Rank> ranks_;
+  std::vector<Core> cores_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> future_;
+  std::deque<int> stirred_;  // cores to look at
+  Trace trace_;
+};
+
+template <class Condition>
+void TimedHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
+  const auto poll = [](void* awaiter) {
+    auto* self = static_cast<Await*>(awaiter);
+    return self->condition.poll(self->watch);
+  };
+  host.machine_->wait(host.rank_, handle, poll, this, &watch);
+}
+inline void TimedHost::Pause::await_suspend(std::coroutine_handle<> handle) {
+  host.machine_->pause(host.rank_, handle, bytes);
+}
+inline bool TimedHost::Move::await_ready() { return host.machine_->stays(host.rank_, executor); }
+inline void TimedHost::Move::await_suspend(std::coroutine_handle<> handle) {
+  host.machine_->move(host.rank_, handle, executor);
+}
+inline void TimedHost::wake(const std::atomic<std::uint64_t>& word,
+                            const std::atomic<std::uint32_t>&) {
+  machine_->wake(word);
+}
+inline std::byte* TimedHost::map(int peer, const Card& card) {
+  machine_->ranks_[TimedMachine::index(rank_)].source = peer;
+  return reinterpret_cast<std::byte*>(card.address);
+}
+
+}  // namespace tutti::fabric

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tutti-simulate: nonblocking collectives on chips that are not here, as JSON on standard output.
+// The `tutti` command reads it.
+#include <cstdio>
+#include <cstdlib>
+
+#include "probe/json.h"
+#include "simulate/request.h"
+
+namespace tutti::simulate {
+namespace {
+
+using fabric::Executor;
+using fabric::Trace;
+using probe::Json;
+
+const char* word_of(Trace::Kind kind) {
+  constexpr const char* names[] = {"computing", "progress", "waiting", "idle"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+// The format that `tutti trace` draws.
+void write(Json& json, const Trace& trace, const std::string& title, int cores) {
+  json.object().add("version", 1).add("unit", "ns").add("title", title);
+  json.key("cores").array();
+  for (int core = 0; core < cores; ++core)
+    json.object().add("core", core).add("name", "core " + std::to_string(core)).end_object();
+  json.end_array().key("spans").array();
+  for (const Trace::Span& span : trace.spans)
+    json.object()
+        .add("core", span.core)
+        .add("rank", span.rank)
+        .add("executor", span.executor == Executor::rank ? "rank" : "progress")
+        .add("kind", word_of(span.kind))
+        .add("begin", span.begin_ns)
+        .add("end", span.end_ns)
+        .add("what", title)
+        .end_object();
+  json.end_array().key("messages").array();
+  for (const Trace::Message& message : trace.messages) {
+    json.object()
+        .add("what", title)
+        .add("bytes", static_cast<std::uint64_t>(message.bytes))
+        .add("begin", message.begin_ns)
+        .add("end", message.end_ns);
+    json.key("from").object();
+    json.add("core", message.from_core).add("rank", message.from_rank).end_object();
+    json.key("to").object();
+    json.add("core", message.to_core).add("rank", message.to_rank).end_object().end_object();
+  }
+  json.end_array().add("dropped", 0).end_object();
+}
+
+void write(Json& json, int communication, progress::Placement placement, int ranks, int levels,
+           const Outcome& outcome) {
+  json.object()
+      .add("ranks", ranks)
+      .add("communication_cores", communication)
+      .add("placement", name_of(placement))
+      .add("levels", levels)
+      .add("blocking_ns", outcome.blocking_ns)
+      .add("pure_ns", outcome.pure_ns)
+      .add("computation_ns", outcome.computation_ns)
+      .add("overlapped_ns", outcome.overlapped_ns)
+      .end_object();
+}
+
+bool trace(const Request& request, Chip& chip, const Case& what, std::int64_t computation_ns,
+           Json& json) {
+  if (chip.run(what, {.compute_ns = request.overlap ? computation_ns : 0}) < 0) return false;
+  const std::string title =
+      std::string("I") + coll::name_of(what.collective) + " " + std::to_string(what.bytes) + " B";
+  write(json, chip.trace(), title, request.chip.cores);
+  return true;
+}
+
+bool answer(const Request& request, Json& json) {
+  Case what = request.what;
+  const std::int64_t all_ns = blocking_on_all_ns(request.machine, request.chip, what);
+  json.object()
+      .add("cores", request.chip.cores)
+      .add("domains", request.chip.domains)
+      .add("bytes_per_ns", request.machine.bytes_per_ns)
+      .add("latency_ns", request.machine.latency_ns);
+  Json traces;
+  traces.array();
+  json.key("cases").array();
+  for (const int communication : request.communication) {
+    const progress::Layout layout = progress::lay_out(request.chip, communication);
+    const int ranks = static_cast<int>(layout.application.size());
+    const std::int64_t computation_ns = all_ns * request.chip.cores / ranks;
+    for (const progress::Placement placement : request.placements) {
+      Chip chip(request.machine, layout, placement);
+      for (const int levels : request.levels) {
+        what.levels = levels;
+        const Outcome outcome = try_case(chip, what, computation_ns);
+        if (!outcome.right) return false;
+        write(json, communication, placement, ranks, levels, outcome);
+        if (request.trace && !trace(request, chip, what, computation_ns, traces)) return false;
+      }
+    }
+  }
+  json.end_array().key("traces").raw(traces.end_array().text()).end_object();
+  return true;
+}
+
+int main(int count, char** words) {
+  Request request;
+  const std::string problem = parse(count, words, request);
+  if (!problem.empty()) {
+    std::fprintf(stderr, "tutti-simulate: cannot take %s\n", problem.c_str());
+    return 2;
+  }
+  Json json;
+  if (!answer(request, json)) {
+    std::fputs("tutti-simulate: a simulated collective did not end, or its result is wrong\n",
+               stderr);
+    return EXIT_FAILURE;
+  }
+  return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tutti::simulate
+
+int main(int count, char** words) { return tutti::simulate::main(count, words); }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulate/request.h"
+
+#include <charconv>
+#include <functional>
+#include <string_view>
+
+namespace tutti::simulate {
+namespace {
+
+using coll::Collective;
+using progress::Placement;
+
+constexpr struct {
+  std::string_view name;
+  Collective collective;
+} collectives[] = {{"iscan", Collective::scan},       {"ibcast", Collective::bcast},
+                   {"ireduce", Collective::reduce},   {"igather", Collective::gather},
+                   {"iscatter", Collective::scatter}, {"iallreduce", Collective::allreduce}};
+
+constexpr struct {
+  const char* name;
+  Placement placement;
+} placements[] = {
+    {"bind", Placement::bind}, {"numa", Placement::numa}, {"odd-even", Placement::odd_even}};
+
+// Round figures for one core of such a chip, not measurements: what is said of placements and
+// levels depends on how large latency is beside a transfer, and on nothing else of them.
+constexpr struct {
+  std::string_view name;
+  fabric::Machine machine;
+  progress::Chip chip;
+} machines[] = {
+    {"knl", {.cores = 64, .bytes_per_ns = 4, .latency_ns = 2000}, {.cores = 64, .domains = 1}},
+    {"skylake", {.cores = 48, .bytes_per_ns = 10, .latency_ns = 500}, {.cores = 48, .domains = 2}},
+};
+
+// A rank's buffer really has at most so many bytes; each then stands for several.
+constexpr std::size_t real_bytes = std::size_t{64} << 10;
+constexpr int most_cores = 1024;
+
+template <class Number>
+bool read(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= Number{0};
+}
+
+bool read(std::string_view text, bool& truth) {
+  truth = text == "1";
+  return truth || text == "0";
+}
+
+// Calls take(word) for each word of a list.
+template <class Take>
+bool each(std::string_view list, Take take) {
+  for (;;) {
+    const std::size_t comma = list.find(',');
+    if (!take(list.substr(0, comma))) return false;
+    if (comma == std::string_view::npos) return true;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+bool read_list(std::string_view text, std::vector<int>& numbers) {
+  numbers.clear();
+  return each(text, [&](std::string_view word) {
+    int number = 0;
+    if (!read(word, number)) return false;
+    numbers.push_back(number);
+    return true;
+  });
+}
+
+template <class Rows, class Use>
+bool choose(const Rows& rows, std::string_view name, Use use) {
+  for (const auto& row : rows)
+    if (row.name == name) {
+      use(row);
+      return true;
+    }
+  return false;
+}
+
+bool read_placements(std::string_view text, std::vector<Placement>& chosen) {
+  chosen.clear();
+  return each(text, [&](std::string_view word) {
+    return choose(placements, word, [&](const auto& row) { chosen.push_back(row.placement); });
+  });
+}
+
+bool set(Request& to, std::string_view name, std::string_view value) {
+  if (name == "machine")
+    return choose(machines, value, [&](const auto& row) {
+      to.machine = row.machine;
+      to.chip = row.chip;
+    });
+  if (name == "cores") return read(value, to.chip.cores);
+  if (name == "domains") return read(value, to.chip.domains);
+  if (name == "bytes") return read(value, to.what.bytes);
+  if (name == "piece") return read(value, to.what.piece_bytes);
+  if (name == "communication") return read_list(value, to.communication);
+  if (name == "levels") return read_list(value, to.levels);
+  if (name == "placement") return read_placements(value, to.placements);
+  if (name == "overlap") return read(value, to.overlap);
+  if (name == "interrupts") return read(value, to.machine.interrupts);
+  if (name == "trace") return read(value, to.trace);
+  return false;
+}
+
+std::string check(const Request& request) {
+  const progress::Chip& chip = request.chip;
+  if (chip.cores < 2 || chip.cores > most_cores) return "cores";
+  if (chip.domains < 1 || chip.cores % chip.domains != 0) return "domains";
+  if (request.what.bytes < sizeof(std::uint64_t)) return "bytes";
+  for (const int free : request.communication)
+    if (free >= chip.cores) return "communication";
+  return "";
+}
+
+}  // namespace
+
+const char* name_of(Placement placement) {
+  for (const auto& row : placements)
+    if (row.placement == placement) return row.name;
+  return "?";
+}
+
+std::string parse(int count, char** words, Request& request) {
+  if (count < 2) return "no collective";
+  if (!choose(collectives, words[1],
+              [&](const auto& row) { request.what.collective = row.collective; }))
+    return std::string("collective ") + words[1];
+  (void)set(request, "machine", "knl");
+  for (int i = 2; i < count; ++i) {
+    const std::string_view word = words[i];
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos ||
+        !set(request, word.substr(0, equals), word.substr(equals + 1)))
+      return std::string(word);
+  }
+  request.machine.cores = request.chip.cores;
+  while (request.what.bytes / request.machine.scale > real_bytes) request.machine.scale *= 2;
+  return check(request);
+}
+
+}  // namespace tutti::simulate

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tutti-simulate is asked, as name=value words after the collective. Its user is the `tutti`
+// command, which explains errors to people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulate/experiment.h"
+
+namespace tutti::simulate {
+
+struct Request {
+  Case what;
+  fabric::Machine machine;
+  progress::Chip chip;
+  std::vector<int> communication = {2};  // numbers of communication cores
+  std::vector<progress::Placement> placements = {progress::Placement::numa};
+  std::vector<int> levels = {0};
+  bool trace = false;    // of each case
+  bool overlap = false;  // ... with computation
+};
+
+[[nodiscard]] const char* name_of(progress::Placement placement);
+
+// "" or what is wrong.
+[[nodiscard]] std::string parse(int count, char** words, Request& request);
+
+}  // namespace tutti::simulate

@@ -117,7 +117,8 @@ class Clock {
 Moment now() { return {os::ticks(), static_cast<std::uint16_t>(std::max(0, ::sched_getcpu()))}; }
 
 void start() {
-  if (on()) return;
+  static std::atomic<bool> begun{false};
+  if (begun.exchange(true)) return;
   g_started = instant();
   (void)thread(Kind::computing, {g_started.ticks});
   detail::recording.store(true, std::memory_order_release);

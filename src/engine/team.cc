@@ -228,7 +228,7 @@ bool Team::perform(coll::Collective collective, const coll::Work& work) {
   return false;
 }
 
-Trouble Team::run(coll::Collective collective, coll::Work work) {
+inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (host_.failed()) [[unlikely]]
     return Trouble::told;
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
@@ -251,6 +251,18 @@ Trouble Team::run(coll::Collective collective, coll::Work work) {
   return Trouble::none;
 }
 
+Trouble Team::run(coll::Collective collective, coll::Work work) {
+  if (trace::on()) [[unlikely]]
+    return run_traced(collective, work);
+  return run_now(collective, work);
+}
+
+Trouble Team::run_traced(coll::Collective collective, coll::Work& work) {
+  const trace::Span span(true, trace::Kind::waiting,
+                         static_cast<trace::What>(kind_of(collective, true)), moved_bytes(work));
+  return run_now(collective, work);
+}
+
 Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
       speaker(*team.node_, team.members_, team.rank(), false, lane),
@@ -271,6 +283,7 @@ void Team::start(Pending& pending) {
   work.stores = stores.choice.stores;
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
+  if (trace::on()) pending.called = trace::now();
   driver().post(pending);
 }
 
@@ -282,6 +295,8 @@ Trouble Team::finish(Pending& pending) {
   }
   if (pending.learns && pending.work_ticks != 0)
     stores_chooser().learn(pending.choice, pending.work_ticks, pending.bytes);
+  if (trace::on())
+    trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);
   t_last_way = g_account.add(kind_of(pending.collective, false), pending.bytes, pending.route);
   return Trouble::none;

@@ -56,6 +56,8 @@ class Front {
   static int win_test(Word window, int* flag);
   void start();
   void report();
+  // (front_trace.h)
+  void write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts);
   static void progress();
   static void made(const void* comm);
 

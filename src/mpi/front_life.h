@@ -95,6 +95,7 @@ void Front<H>::start() {
   else
     log::info("rank %d: no node segment: %s", rank, status.what);
   (void)take_seat(world_);
+  if (*options().trace != '\0') trace::start();
 }
 
 template <class H>
@@ -149,11 +150,17 @@ void Front<H>::report() {
   struct Mine {
     engine::Account account;
     std::uint64_t host;
+    std::uint64_t traces;  // all do what rank 0 was told
   };
   const engine::Exchange group = exchange(world_);
-  const Mine mine{engine::account(), engine::host_id()};
+  const Mine mine{engine::account(), engine::host_id(), *options().trace != '\0'};
   std::vector<Mine> all(static_cast<std::size_t>(group.size));
   if (!group.allgather(&mine, all.data(), sizeof mine)) return;
+  if (all[0].traces != 0) {
+    std::vector<std::uint64_t> ranks_hosts;
+    for (const Mine& theirs : all) ranks_hosts.push_back(theirs.host);
+    write_trace(group, ranks_hosts);
+  }
   if (group.rank != 0 || *options().report == '\0') return;
   engine::Account sum;
   std::set<std::uint64_t> hosts;
@@ -297,6 +304,7 @@ bool Front<H>::find_team(Call<H>& call, Collective collective) {
     int initialized = 0;
     if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
     if (!prepare()) return false;
+    if (*options().trace != '\0') trace::start();
   }
   if (ended_ || call.comm == null_comm_) return false;
   Seat* seat = seat_of(call.comm, call.blocking);

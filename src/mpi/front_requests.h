@@ -116,6 +116,8 @@ template <class Test, class Native>
 int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   progress::Driver& driver = engine::driver();
+  const trace::Span span(trace::on() && driver.outstanding() != 0, trace::Kind::waiting,
+                         trace::wait, 0);
   {
     progress::Driver::Wait wait(driver);
     while (driver.outstanding() != 0) {
@@ -138,6 +140,8 @@ template <class H>
 template <class Native>
 int Front<H>::test_with(const Wanted& wanted, Native native) {
   progress::Driver& driver = engine::driver();
+  const trace::Span span(trace::on() && driver.outstanding() != 0, trace::Kind::waiting,
+                         trace::test, 0);
   if (driver.outstanding() != 0) {
     driver.drive();
     reap();

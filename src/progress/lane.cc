@@ -26,6 +26,15 @@ bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {
   watch_ = {};
   if (queue_.empty()) return false;
   host_.driven_by(driver, only_posts);
+  const Operation& first = *queue_.first();
+  trace::Span span(trace::on() && driver == fabric::Executor::progress, trace::Kind::progress,
+                   what_of(first), first.bytes);
+  const bool moved = go_on(finished);
+  if (!moved) span.forget();
+  return moved;
+}
+
+bool Lane::go_on(Queue& finished) {
   if (host_.failed()) {
     conclude(finished);
     return true;
@@ -56,6 +65,7 @@ void Lane::conclude(Queue& finished) {
     operation.succeeded = !failed;
     operation.route = host_.route();
     operation.work_ticks = host_.work_ticks();
+    if (trace::on()) operation.ended = trace::now();
     finished.push(operation);
   } while (failed && !queue_.empty());
 }

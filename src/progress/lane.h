@@ -38,6 +38,7 @@ class Lane {
   [[nodiscard]] std::uint64_t call() const { return fabric_.call(); }
 
  private:
+  bool go_on(Queue& finished);
   void start(Operation& operation);
   void conclude(Queue& finished);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "coll/coll.h"
+#include "trace/trace.h"
 
 namespace tutti::progress {
 
@@ -19,13 +20,22 @@ struct Operation {
   Lane* lane = nullptr;
   std::shared_ptr<const void> owner;  // of the lane
 
+  trace::Moment called = {};
+
   // When it has finished:
   bool succeeded = false;
   fabric::Route route = fabric::Route::line;
   std::uint64_t work_ticks = 0;
+  trace::Moment ended = {};
 
   Operation* next = nullptr;  // in the list that it is in
 };
+
+// As traces name it; collectives come first, and behind them the nonblocking ones.
+[[nodiscard]] inline trace::What what_of(const Operation& operation) {
+  return static_cast<trace::What>(coll::collective_count +
+                                  static_cast<std::size_t>(operation.collective));
+}
 
 // Operations in order; the links are theirs.
 class Queue {

@@ -31,6 +31,9 @@ if (here / "report.json").exists():
     Path(named[0]).write_text((here / "report.json").read_text())
 if (here / "fatal").exists():
     Path(named[0] + ".fatal").write_text((here / "fatal").read_text())
+if (here / "trace").exists():
+    traces = [w.split("=", 1)[1] for w in sys.argv if w.startswith("TUTTI_TRACE=")]
+    Path(traces[0]).write_text((here / "trace").read_text())
 sys.stdout.write((here / "stdout").read_text() if (here / "stdout").exists() else "")
 sys.stderr.write((here / "stderr").read_text() if (here / "stderr").exists() else "")
 sys.exit(int((here / "code").read_text()) if (here / "code").exists() else 0)
@@ -57,7 +60,7 @@ class StandIn:
     prefix: Path
 
     def plays(self, **files: Any) -> None:
-        """What the launcher does: report=dict, fatal, stdout, stderr=text, code=number."""
+        """What the launcher does: report=dict, fatal, trace, stdout, stderr=text, code=number."""
         for name, content in files.items():
             target = self.prefix / ("report.json" if name == "report" else name)
             target.write_text(json.dumps(content) if name == "report" else str(content))

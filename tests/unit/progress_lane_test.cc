@@ -209,5 +209,34 @@ TEST(Driver, CanBeSwitchedOffAndOn) {
   EXPECT_EQ(scene.verdict(), "");
 }
 
+// What the thread does is recorded beside what the rank does.
+TEST(Driver, RecordsWhatItsThreadDoes) {
+  trace::start();
+  Scene scene(Script{.ranks = 2, .ops = draw(3, 2, 40).ops});
+  ThreadRanks desks(2);
+  {
+    Player first(scene, desks, 0, Settings{}), second(scene, desks, 1, Settings{});
+    while (!first.done() || !second.done()) {
+      const trace::Span span(true, trace::Kind::waiting, trace::wait, 0);
+      if (!first.posted_all()) first.post();
+      if (!second.posted_all()) second.post();
+      ASSERT_TRUE(first.collect() && second.collect());
+      std::this_thread::yield();
+    }
+  }  // their threads have ended
+  const trace::Record record = trace::stop();
+  EXPECT_EQ(scene.verdict(), "");
+  int progress = 0, waiting = 0;
+  for (const trace::Entry& span : record.spans) {
+    EXPECT_LE(span.begin, span.end);
+    progress += span.kind == trace::Kind::progress ? 1 : 0;
+    waiting += span.kind == trace::Kind::waiting ? 1 : 0;
+    EXPECT_EQ(span.kind == trace::Kind::progress,
+              trace::is_collective(span.what) && span.what >= coll::collective_count);
+  }
+  EXPECT_GT(progress, 0);
+  EXPECT_GT(waiting, 0);
+}
+
 }  // namespace
 }  // namespace tutti::test

@@ -82,6 +82,9 @@ def run(
         metavar="K",
         help="Keep K cores of each node free for nonblocking collectives.",
     ),
+    trace: Optional[Path] = typer.Option(
+        None, "--trace", metavar="FILE", help="Record what runs on each core, for `tutti trace`."
+    ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No summary at the end."),
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
@@ -90,20 +93,25 @@ def run(
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
     ranks = arguments.rank_count(ranks_text)
     comm_cores = communication_cores(comm_cores_text)
+    trace = trace_file(trace)
     found = mpi.find(mpi_path)
     check_program(program[0])
     job = launch.Job(program, ranks, launcher_options, allow_root)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json")
-        before = _written(report)
+        before, before_trace = _written(report), _written(trace)
         words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = words.stat().st_size if words.exists() else 0
-        code = _start(found, job, report, comm_cores, quiet)
+        more = options_of(comm_cores, trace)
+        code = _start(found, job, report, more, quiet)
         if words.exists():
             summary.print_last_words(words.read_bytes()[heard:].decode(errors="replace"))
         reported = _written(report) != before
+        traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
-            summary.print_summary(summary.read(report), str(found))
+            summary.print_summary(summary.read(report), str(found), traced)
+        elif trace is not None and code != 0 and not quiet:
+            summary.print_no_trace()
     if not reported:
         code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
     raise typer.Exit(code)
@@ -123,11 +131,33 @@ def communication_cores(text: Optional[str]) -> int:
     return int(text)
 
 
-def _start(found: mpi.Mpi, job: launch.Job, report: Path, comm_cores: int, quiet: bool) -> int:
+def trace_file(named: Optional[Path]) -> Optional[Path]:
+    """Where the trace goes, wherever a rank may run; None without one."""
+    if named is None and os.environ.get("TUTTI_TRACE"):
+        named = Path(os.environ["TUTTI_TRACE"])
+    if named is None:
+        return None
+    arguments.check_outputs(named)
+    file = named.absolute()
+    if not os.access(file.parent, os.W_OK):
+        raise UsageError(f"{named} cannot be written: {file.parent} is not yours to write to")
+    if os.environ.get("TUTTI_OFF") == "1":
+        raise UsageError("there is nothing to trace with TUTTI_OFF=1: unset it, or drop --trace")
+    return file
+
+
+def options_of(comm_cores: int, trace: Optional[Path]) -> dict[str, str]:
+    """The library's options that the command line has set."""
+    options = {} if comm_cores == 0 else {"TUTTI_COMM_CORES": str(comm_cores)}
+    return options if trace is None else {**options, "TUTTI_TRACE": str(trace)}
+
+
+def _start(
+    found: mpi.Mpi, job: launch.Job, report: Path, options: dict[str, str], quiet: bool
+) -> int:
     with paths.preloadable_library() as library:
         variables = launch.rank_variables(found, library, os.environ, report)
-        if comm_cores > 0:
-            variables["TUTTI_COMM_CORES"] = str(comm_cores)
+        variables.update(options)
         started = launch.build(found, job, variables, os.environ)
         if not quiet:
             for note in started.notes:
@@ -135,8 +165,8 @@ def _start(found: mpi.Mpi, job: launch.Job, report: Path, comm_cores: int, quiet
         return process.run(started.words, started.environment)
 
 
-def _written(report: Path) -> Optional[int]:
-    return report.stat().st_mtime_ns if report.exists() else None
+def _written(file: Optional[Path]) -> Optional[int]:
+    return file.stat().st_mtime_ns if file is not None and file.exists() else None
 
 
 def check_program(word: str) -> None:

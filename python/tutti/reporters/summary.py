@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from rich.markup import escape
 
@@ -36,7 +37,7 @@ def read(path: Path) -> dict[str, Any]:
     return dict(report)
 
 
-def print_summary(report: dict[str, Any], mpi: str) -> None:
+def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None) -> None:
     out = console(stderr=True)
     where = f"{plural(report['ranks'], 'rank')} on {plural(report['nodes'], 'node')}"
     out.print(f"\n[bold]tutti[/]: {escape(mpi)}, {where}")
@@ -58,7 +59,15 @@ def print_summary(report: dict[str, Any], mpi: str) -> None:
         out.print("moved: " + ", ".join(parts))
     for note in report.get("notes", []):
         out.print(f"note: {escape(note)}")
-    out.print(f"next: `{_next_command(report, calls)}`")
+    if trace is not None:
+        out.print(f"trace: {escape(str(trace))}", soft_wrap=True)
+    out.print(f"next: `{escape(_next_command(report, calls, trace))}`", soft_wrap=True)
+
+
+def _near(file: Path) -> str:
+    """As one would type it here."""
+    here = Path.cwd()
+    return str(file.relative_to(here)) if here in file.parents else str(file)
 
 
 def print_last_words(text: str) -> None:
@@ -71,7 +80,18 @@ def print_last_words(text: str) -> None:
         out.print(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
 
 
-def _next_command(report: dict[str, Any], calls: list[dict[str, Any]]) -> str:
+def print_no_trace() -> None:
+    """The job failed."""
+    console(stderr=True).print("no trace: the job writes it at MPI_Finalize")
+
+
+def _next_command(
+    report: dict[str, Any], calls: list[dict[str, Any]], trace: Optional[Path]
+) -> str:
+    if trace is not None:
+        stem = trace if trace.suffix == ".html" else trace.with_suffix("")
+        page = stem.with_name(stem.name + ".html")
+        return f"tutti trace {shlex.quote(_near(trace))} --html {shlex.quote(_near(page))}"
     # Copies by the kernel where the commons would do, or a note: look at the machine.
     copied = report["ways"].get("cma", 0) > report["ways"].get("commons", 0)
     if copied or report.get("notes") or not calls:

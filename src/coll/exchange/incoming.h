@@ -46,17 +46,18 @@ class Incoming {
 
   // For blocks that are lent: writes `block` to that of member `index`.
   void put(int index, const Block& block, Stores stores) {
-    const auto [card, offset] = place_of(index);
+    const Spot spot = place_of(index);
     const std::size_t bytes = std::min(block.bytes, this->bytes(index));  // the owner will complain
-    if (std::byte* to = f_.map(peer_, card)) {
+    if (std::byte* to = f_.map(peer_, spot.card)) {
       f_.take(Route::mapped);
-      pack(to + offset, block, 0, bytes, stores);
+      pack(to + spot.offset, block, 0, bytes, stores);
     } else {
       f_.take(Route::copied);
-      if (block.layout == nullptr) return f_.write(peer_, card, offset, block.address, bytes);
+      if (block.layout == nullptr)
+        return f_.write(peer_, spot.card, spot.offset, block.address, bytes);
       for_pieces(block, bytes, [&](std::size_t begin, std::size_t piece) {
         pack(bounce_, block, begin, piece);
-        f_.write(peer_, card, offset + begin, bounce_, piece);
+        f_.write(peer_, spot.card, spot.offset + begin, bounce_, piece);
       });
     }
   }
@@ -88,15 +89,16 @@ class Incoming {
   }
 
   void take_directly(int index, const Block& into, std::size_t bytes, Stores stores) {
-    const auto [card, offset] = place_of(index);
-    if (const std::byte* from = f_.map(peer_, card)) {
+    const Spot spot = place_of(index);
+    if (const std::byte* from = f_.map(peer_, spot.card)) {
       f_.take(Route::mapped);
-      unpack(into, 0, from + offset, bytes, stores);
+      unpack(into, 0, from + spot.offset, bytes, stores);
     } else {
       f_.take(Route::copied);
-      if (into.layout == nullptr) return f_.read(peer_, card, offset, into.address, bytes);
+      if (into.layout == nullptr)
+        return f_.read(peer_, spot.card, spot.offset, into.address, bytes);
       for_pieces(into, bytes, [&](std::size_t begin, std::size_t piece) {
-        f_.read(peer_, card, offset + begin, bounce_, piece);
+        f_.read(peer_, spot.card, spot.offset + begin, bounce_, piece);
         unpack(into, begin, bounce_, piece);
       });
     }

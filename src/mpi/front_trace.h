@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Front: what all ranks have recorded goes to rank 0, which writes it where TUTTI_TRACE says.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "base/base.h"
+#include "mpi/front.h"
+#include "trace/writer.h"
+
+namespace tutti::mpi {
+
+// Collective, right after an exchange of all ranks: the clocks of different nodes are set by that.
+// `hosts`: by rank.
+template <class H>
+void Front<H>::write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts) {
+  struct Head {
+    std::uint64_t met_ns, first_ns, spans, messages, dropped;
+  };
+  timespec met{};
+  ::clock_gettime(CLOCK_MONOTONIC, &met);
+  const trace::Record record = trace::stop();
+  Head mine{static_cast<std::uint64_t>(met.tv_sec) * 1'000'000'000 +
+                static_cast<std::uint64_t>(met.tv_nsec),
+            ~std::uint64_t{0}, record.spans.size(), record.messages.size(), record.dropped};
+  for (const trace::Entry& span : record.spans) mine.first_ns = std::min(mine.first_ns, span.begin);
+  const auto ranks = static_cast<std::size_t>(group.size);
+  std::vector<Head> heads(ranks);
+  if (!group.allgather(&mine, heads.data(), sizeof mine)) return;
+
+  // The clock of rank 0's node, from the first thing of all on.
+  std::vector<trace::Writer::Source> sources(ranks);
+  std::map<std::uint64_t, std::pair<int, std::uint64_t>> nodes;  // by host: its number and clock
+  std::uint64_t dropped = 0;
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto number = static_cast<int>(nodes.size());
+    const auto& [node, node_met_ns] =
+        nodes.try_emplace(hosts[rank], number, heads[rank].met_ns).first->second;
+    sources[rank] = {static_cast<int>(rank), node,
+                     static_cast<std::int64_t>(heads[0].met_ns - node_met_ns)};
+    dropped += heads[rank].dropped;
+    if (heads[rank].spans != 0)
+      first_ns = std::min(first_ns,
+                          static_cast<std::int64_t>(heads[rank].first_ns) + sources[rank].shift_ns);
+  }
+  for (trace::Writer::Source& source : sources) source.shift_ns -= first_ns;
+
+  // A piece of each rank's at a time, so that rank 0 needs no memory for all.
+  constexpr std::uint64_t most_entries = 1024;
+  std::vector<trace::Entry> piece(group.rank == 0 ? ranks * most_entries : 0);
+  std::vector<int> counts(ranks), displacements(ranks);
+  const auto gather = [&](const std::vector<trace::Entry>& entries, std::uint64_t Head::*count,
+                          auto add) {
+    std::uint64_t most = 0;
+    for (const Head& head : heads) most = std::max(most, head.*count);
+    for (std::uint64_t at = 0; at < most; at += most_entries) {
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const std::uint64_t all = heads[rank].*count;
+        const std::uint64_t part = std::min(all - std::min(all, at), most_entries);
+        counts[rank] = static_cast<int>(part * sizeof(trace::Entry));
+        displacements[rank] = static_cast<int>(rank * most_entries * sizeof(trace::Entry));
+      }
+      const auto me = static_cast<std::size_t>(group.rank);
+      const trace::Entry* from = entries.data() + std::min<std::uint64_t>(at, entries.size());
+      if (native_.small.gatherv(from, counts[me], byte_, piece.data(), counts.data(),
+                                displacements.data(), byte_, 0, world_) != 0)
+        return;
+      if (group.rank != 0) continue;
+      for (std::size_t rank = 0; rank < ranks; ++rank)
+        add(sources[rank], std::span<const trace::Entry>(piece).subspan(
+                               rank * most_entries,
+                               static_cast<std::size_t>(counts[rank]) / sizeof(trace::Entry)));
+    }
+  };
+  const char* path = group.rank == 0 ? options().trace : "";
+  trace::Writer writer(path, static_cast<int>(nodes.size()), engine::name_of_kind);
+  gather(record.spans, &Head::spans,
+         [&](const auto& source, auto part) { writer.add_spans(source, part); });
+  gather(record.messages, &Head::messages,
+         [&](const auto& source, auto part) { writer.add_messages(source, part); });
+  if (group.rank == 0 && !writer.finish(dropped))
+    log::warn("the trace could not be written to %s", path);
+}
+
+}  // namespace tutti::mpi

@@ -76,12 +76,7 @@ def run(
     ctx: typer.Context,
     ranks_text: Optional[str] = arguments.RANKS,
     mpi_path: Optional[str] = arguments.MPI,
-    comm_cores_text: Optional[str] = typer.Option(
-        None,
-        "--comm-cores",
-        metavar="K",
-        help="Keep K cores of each node free for nonblocking collectives.",
-    ),
+    comm_cores_text: Optional[str] = arguments.COMM_CORES,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="No summary at the end."),
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
@@ -89,7 +84,7 @@ def run(
     if not program:
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
     ranks = arguments.rank_count(ranks_text)
-    comm_cores = communication_cores(comm_cores_text)
+    comm_cores = arguments.communication_cores(comm_cores_text)
     found = mpi.find(mpi_path)
     check_program(program[0])
     job = launch.Job(program, ranks, launcher_options, allow_root)
@@ -109,25 +104,10 @@ def run(
     raise typer.Exit(code)
 
 
-def communication_cores(text: Optional[str]) -> int:
-    """The value of --comm-cores; 0 without it."""
-    if text is None:
-        return 0
-    usable = len(os.sched_getaffinity(0))
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
-    if int(text) >= usable:
-        raise UsageError(
-            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}"
-        )
-    return int(text)
-
-
 def _start(found: mpi.Mpi, job: launch.Job, report: Path, comm_cores: int, quiet: bool) -> int:
     with paths.preloadable_library() as library:
         variables = launch.rank_variables(found, library, os.environ, report)
-        if comm_cores > 0:
-            variables["TUTTI_COMM_CORES"] = str(comm_cores)
+        variables |= launch.core_variables(comm_cores)
         started = launch.build(found, job, variables, os.environ)
         if not quiet:
             for note in started.notes:

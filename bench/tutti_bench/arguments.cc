@@ -76,6 +76,10 @@ bool take(const std::string& option, const std::string& value, Arguments& a, std
     a.what = value == "overlap" ? What::overlap : What::blocking;
     if (value == "overlap" || value == "blocking") return true;
     may_be = "blocking or overlap";
+  } else if (option == "--libraries") {
+    a.with_base = value != "tutti";
+    if (value == "tutti" || value == "both") return true;
+    may_be = "both or tutti";
   } else if (option == "--work") {
     if (parse_numbers(value, a.work)) return true;
     may_be = "a list of positive numbers of steps, one for each size";
@@ -150,7 +154,11 @@ bool check_reductions(const Arguments& a, std::string& why) {
 }
 
 // Work belongs to points, which only the sizes of a single collective number.
-bool check_work(const Arguments& a, std::string& why) {
+bool check_overlap(const Arguments& a, std::string& why) {
+  if (!a.with_base && a.what != What::overlap) {
+    why = "--libraries tutti needs --measure overlap";
+    return false;
+  }
   if (a.work.empty()) return true;
   const std::size_t points = a.collectives[0]->has_data ? a.sizes.size() : 1;
   if (a.what == What::overlap && a.collectives.size() == 1 && a.work.size() == points) return true;
@@ -172,7 +180,7 @@ bool parse(int count, char** words, Arguments& a, std::string& why) {
     why = std::string("--collective is missing; usage: ") + usage;
     return false;
   }
-  return check_sizes(a, why) && check_reductions(a, why) && check_work(a, why);
+  return check_sizes(a, why) && check_reductions(a, why) && check_overlap(a, why);
 }
 
 }  // namespace tutti::bench

@@ -36,6 +36,8 @@ class Overlapping {
       : mpi_(mpi),
         page_(page),
         collective_(collective),
+        libraries_(arguments.with_base ? std::vector<Library>{base, tutti}
+                                       : std::vector<Library>{tutti}),
         stage_(mpi, page, arguments, collective, bytes) {}
   bool run(std::uint64_t work, OverlapRow& row, std::string& why);
 
@@ -76,6 +78,7 @@ class Overlapping {
   const Mpi& mpi_;
   Page& page_;
   const Collective& collective_;
+  std::vector<Library> libraries_;  // that are timed
   Stage stage_;
   std::uint64_t steps_ = 0;  // of a rank's computation
   std::int64_t estimate_ns_[library_count] = {};
@@ -108,15 +111,16 @@ double Overlapping::sample_us(Library l, Kind kind) {
 }
 
 void Overlapping::choose_calls() {
-  for (const Library l : {base, tutti}) {
+  std::int64_t least = 0;
+  for (const Library l : libraries_) {
     std::int64_t& fastest = estimate_ns_[l];
     fastest = stage_.sample(1, start_and_wait(l, 0));
     for (int i = 0; i < 10 && fastest < 10 * ms; ++i)
       fastest = std::min(fastest, stage_.sample(1, start_and_wait(l, 0)));
     fastest = std::max<std::int64_t>(fastest, 1);
+    least = least == 0 ? fastest : std::min(least, fastest);
   }
-  const std::int64_t fastest = std::min(estimate_ns_[base], estimate_ns_[tutti]);
-  for (const Library l : {base, tutti}) calls_[l] = stage_.calls_for(fastest, 2 * estimate_ns_[l]);
+  for (const Library l : libraries_) calls_[l] = stage_.calls_for(least, 2 * estimate_ns_[l]);
 }
 
 void Overlapping::choose_steps(std::uint64_t work) {
@@ -141,8 +145,8 @@ void Overlapping::take_rounds() {
           : std::clamp<std::int64_t>(estimate_ns_[base] / estimate_ns_[tutti] / 2, 1, 5);
   const std::int64_t begin = now_ns();
   for (std::int64_t round = 1;; ++round) {
-    const Library first = round % 2 == 0 ? base : tutti;
-    for (const Library l : {first, first == base ? tutti : base})
+    std::reverse(libraries_.begin(), libraries_.end());  // who comes first
+    for (const Library l : libraries_)
       for (std::int64_t i = 0; i < (l == tutti ? repeats : 1); ++i)
         for (const Kind kind : {blocking, pure, overlapped, post})
           samples_us_[l][kind].push_back(sample_us(l, kind));
@@ -155,13 +159,15 @@ void Overlapping::take_rounds() {
 }
 
 Timing Overlapping::timing(const std::vector<double>& samples, int calls) const {
+  if (samples.empty()) return {};
   return {median(samples), *std::min_element(samples.begin(), samples.end()), calls,
           static_cast<int>(samples.size())};
 }
 
 Overlap Overlapping::overlap(Library l) const {
   const auto of = [&](Kind kind) { return timing(samples_us_[l][kind], calls_[l]); };
-  Overlap result{of(blocking), of(pure), of(overlapped), of(post), 0};
+  Overlap result{of(blocking), of(pure), of(overlapped), of(post), -1};
+  if (result.pure.samples == 0) return result;
   const double communication = result.pure.median_us, computation = median(compute_us_);
   const double hidden = communication + computation - result.overlapped.median_us;
   result.percent = 100 * std::clamp(hidden / std::min(communication, computation), 0.0, 1.0);
@@ -179,7 +185,7 @@ bool Overlapping::verify(std::string& why) {
 
 bool Overlapping::run(std::uint64_t work, OverlapRow& row, std::string& why) {
   if (!stage_.set(why) || !verify(why)) return false;
-  stage_.reach(call(base), call(tutti), start_and_wait(base, 0), start_and_wait(tutti, 0));
+  for (const Library l : libraries_) stage_.reach(call(l), start_and_wait(l, 0));
   choose_calls();
   choose_steps(work);
   take_rounds();

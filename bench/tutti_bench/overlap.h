@@ -11,11 +11,11 @@ namespace tutti::bench {
 
 // Of MPI_X, or of PMPI_X.
 struct Overlap {
-  Timing blocking;    // the blocking collective
-  Timing pure;        // issued and waited for at once
-  Timing overlapped;  // issued, computed, waited for
-  Timing post;        // the call that issues it
-  double percent = 0;
+  Timing blocking;      // the blocking collective
+  Timing pure;          // issued and waited for at once
+  Timing overlapped;    // issued, computed, waited for
+  Timing post;          // the call that issues it
+  double percent = -1;  // negative, like the times: not measured
 };
 
 struct OverlapRow {

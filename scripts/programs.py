@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from statistics import median
 
 from rig import ROOT, Mpi, RigError, run
@@ -39,22 +40,63 @@ def imb_words(mpi: Mpi, sizes: list[int]) -> list[str]:
     ]
 
 
-def parse_imb(lines: Iterator[str], on_row: Callable[[], None] = lambda: None) -> ImbTimes:
-    """Reads t_max of IMB's tables. Barrier's has no column of bytes; its size is 0."""
-    times: ImbTimes = {}
+def imb_rows(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, float]]]:
+    """The rows of IMB's tables, each with its benchmark; `t_max[usec]` is `t_max` here."""
     collective = ""
     columns: list[str] = []
     for line in lines:
         if match := re.match(r"# Benchmarking (\w+)", line):
             collective, columns = match[1], []
-        elif "t_max[usec]" in line:
-            columns = line.lstrip("# ").split()
+        elif "[usec]" in line:
+            columns = re.sub(r"\[[^]]*\]|#", " ", line).split()
         elif columns and (words := line.split()) and len(words) == len(columns):
-            row = dict(zip(columns, words))
-            size = int(row.get("bytes", 0))
-            times[collective, size] = float(row["t_max[usec]"])
-            on_row()
+            yield collective, {name: float(word) for name, word in zip(columns, words)}
+
+
+def parse_imb(lines: Iterable[str], on_row: Callable[[], None] = lambda: None) -> ImbTimes:
+    """Reads t_max of IMB's tables. Barrier's has no column of bytes; its size is 0."""
+    times: ImbTimes = {}
+    for collective, row in imb_rows(lines):
+        times[collective, int(row.get("bytes", 0))] = row["t_max"]
+        on_row()
     return times
+
+
+def nbc_words(mpis: Path, collectives: Iterable[str], sizes: list[int], calls: int) -> list[str]:
+    """Intel's ready-built IMB-NBC, which runs on every MPI of MPICH's ABI; powers of two."""
+    low, high = (size.bit_length() - 1 for size in (min(sizes), max(sizes)))
+    options = ["-npmin", "2", "-msglog", f"{low}:{high}", "-zero_size", "off"]
+    limits = ["-iter", str(calls), "-time", "1"]
+    return [str(mpis / "impi" / "bin" / "IMB-NBC"), *options, *limits, *collectives]
+
+
+def parse_nbc(lines: Iterable[str]) -> dict[tuple[str, int], dict[str, float]]:
+    """By collective, as tutti-bench names it, and bytes, and in its words."""
+    return {
+        (collective.lower(), int(row["bytes"])): {
+            "pure_us": row["t_pure"],
+            "compute_us": row["t_CPU"],
+            "overlapped_us": row["t_ovrl"],
+            "overlap_percent": row["overlap"],
+        }
+        for collective, row in imb_rows(lines)
+    }
+
+
+def parse_outstanding(lines: Iterable[str]) -> dict[str, list[float]]:
+    """What tests/mpi/outstanding.cc prints."""
+    text = "\n".join(lines)
+    found = {
+        "threads": r"^threads (\d+)",
+        "wait_ns": r"^wait (\S+) ns",
+        "resident_kib": r": rss (\d+) KiB",
+        "round_s": r" KiB, (\S+) s$",
+        "wrong": r"rounds, (\d+) wrong",
+    }
+    return {
+        name: [float(value) for value in re.findall(pattern, text, re.MULTILINE)]
+        for name, pattern in found.items()
+    }
 
 
 def parse_values(lines: Iterator[str]) -> dict[str, str]:
@@ -73,9 +115,20 @@ def seconds(text: str) -> float:
 
 def compile_asp(mpi: Mpi) -> str:
     source, program = ROOT / "examples" / "asp" / "asp.c", ROOT / "build" / "demo" / "asp"
+    return _compile(mpi, ["mpicc", "-std=c99", "-O3", "-march=native"], source, program)
+
+
+def compile_outstanding(mpi: Mpi) -> str:
+    """A program of the tests, whose figures are of interest, too."""
+    source, program = ROOT / "tests" / "mpi" / "outstanding.cc", f"{mpi.name}-outstanding"
+    compiler = "mpigxx" if mpi.name == "impi" else "mpicxx"
+    return _compile(mpi, [compiler, "-std=c++17", "-O2"], source, ROOT / "build" / "demo" / program)
+
+
+def _compile(mpi: Mpi, command: list[str], source: Path, program: Path) -> str:
     program.parent.mkdir(parents=True, exist_ok=True)
-    compiler = str(mpi.folder / "bin" / "mpicc")
-    words = [compiler, "-std=c99", "-O3", "-march=native", "-o", str(program), str(source)]
+    compiler = str(mpi.folder / "bin" / command[0])
+    words = [compiler, *command[1:], "-o", str(program), str(source)]
     result = subprocess.run(words, env=mpi.environment, capture_output=True, text=True)
     if result.returncode != 0:
         raise RigError(f"{' '.join(words)}\n{result.stderr}")

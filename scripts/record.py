@@ -6,26 +6,18 @@ Run it alone on a quiet machine; it takes about ten minutes. bars.py holds the t
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from datetime import datetime, timezone
-from pathlib import Path
 from statistics import median
 
-import machine
 from bars import FASTEST_BARS, POWERS_OF_TWO, RATIO_BARS, SWEEPS, Measured, Point, Verdict, judge
 from programs import digits_words
-from report import markdown, show
+from recording import Recording
 from resident import Peak, peak_of
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import ROOT, Mpi, RigError, bench, mpis
-from tutti.errors import TuttiError
+from rig import Mpi, bench
 
 RUNS = 3  # of each heap point: where pages lie differs from run to run; the median run counts
 IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]
-QUIET_LOAD = 0.5  # processes that want to run, on average of the last minute
 MEMORY_BAR = 1.05
 SEGMENT_BAR = 1 << 20  # bytes a rank
 
@@ -125,53 +117,25 @@ def measure_memory(chosen: dict[str, Mpi], say) -> list[Verdict]:
     return verdicts
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
-    parser.add_argument("--only", nargs="*", help="names of folders in it, instead of all three")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
-    arguments = parser.parse_args()
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=150)
-    about = machine.describe()
-    if about["load_before"] > QUIET_LOAD:
-        console.print(
-            f"The machine is busy (load {about['load_before']}): expect noise.", style="red"
-        )
-    try:
-        chosen = mpis(arguments.mpis.absolute())
-        kept = [mpi for name, mpi in chosen.items() if not arguments.only or name in arguments.only]
-        names = {mpi.name: str(mpi.found) for mpi in kept}
-        with Progress(
-            TextColumn("{task.description:<50}"), BarColumn(), TimeElapsedColumn(), console=console
-        ) as progress:
-            task = progress.add_task("", total=len(kept) * (len(groups()) + len(SWEEPS)))
-            say = lambda text: progress.update(task, description=text)  # noqa: E731
-            measured = measure(kept, arguments.quick, say, lambda: progress.advance(task))
-            verdicts = judge(measured)
-            if len(kept) == len(chosen):
-                verdicts += measure_memory(chosen, say)
-    except (RigError, TuttiError) as error:
-        console.print(f"record: {error}", style="red", markup=False, highlight=False)
-        return 1
-    record = {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "commit": machine.commit(),
-        "machine": about,
-        "mpis": names,
+def record(recording: Recording) -> dict:
+    with Progress(
+        TextColumn("{task.description:<50}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=recording.console,
+    ) as progress:
+        total = len(recording.kept) * (len(groups()) + len(SWEEPS))
+        task = progress.add_task("", total=total)
+        say = lambda text: progress.update(task, description=text)  # noqa: E731
+        measured = measure(recording.kept, recording.quick, say, lambda: progress.advance(task))
+        verdicts = judge(measured)
+        if len(recording.kept) == len(recording.all):
+            verdicts += measure_memory(recording.all, say)
+    return {
         "verdicts": [vars(v) for v in verdicts],
         "rows": [{"mpi": mpi, "memory": p.memory, **row} for (mpi, p), row in measured.items()],
     }
-    show(console, record["verdicts"], names)
-    arguments.results.mkdir(parents=True, exist_ok=True)
-    path = arguments.results / machine.file_name(about)
-    path.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    path.with_suffix(".md").write_text(markdown(record))
-    console.print(f"Written to {path}.json and .md", highlight=False)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Recording(__doc__).run(record))

@@ -7,27 +7,20 @@ most to it is measured first; what does not fit the time is named as not measure
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from pathlib import Path
 
 import bars_all
-import machine
 from bars import Measured, Point
 from bars_all import CACHES, COLLECTIVES, LARGE, NEW, SMALL
-from record import QUIET_LOAD
-from report import markdown, show
-from rich.console import Console
+from recording import Recording
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import ROOT, Mpi, RigError, mpis, run
+from rig import Mpi, RigError, run
 from tutti import paths
-from tutti.errors import TuttiError
 
 ROW_LIMIT_S = 60  # without a row for this long, the run is taken to hang
 
@@ -136,68 +129,28 @@ def measure(runs: list[Run], quick: bool, end: float, say, done, log) -> tuple[M
     return measured, failures
 
 
-def report(console: Console, record: dict) -> None:
-    for failure in record["failures"]:
-        console.print(f"failed: {failure}", style="red", markup=False, highlight=False)
-    show(console, record["verdicts"], record["mpis"])
-    console.print(
-        f"{len(record['rows'])} of {record['planned']} rows in {record['seconds']} s",
-        highlight=False,
-    )
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
-    parser.add_argument("--only", nargs="*", help="names of folders in it, instead of all three")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    parser.add_argument("--minutes", type=float, default=14, help="that it may take (14)")
-    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
-    arguments = parser.parse_args()
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=170)
-    about = machine.describe()
-    if about["load_before"] > QUIET_LOAD:
-        console.print(f"The machine is busy (load {about['load_before']}): expect noise.")
-    begin = time.monotonic()
-    try:
-        chosen = mpis(arguments.mpis.absolute())
-        kept = [mpi for name, mpi in chosen.items() if not arguments.only or name in arguments.only]
-        names = {mpi.name: str(mpi.found) for mpi in kept}
-        runs = plan(kept, arguments.quick)
-        planned = sum(what.rows for what in runs)
-        with Progress(
-            TextColumn("{task.description:<60}"), BarColumn(), MofNCompleteColumn(),
-            TimeElapsedColumn(), console=console,
-        ) as progress:  # fmt: skip
-            task = progress.add_task("", total=planned)
-            say = lambda text: progress.update(task, description=text)  # noqa: E731
-            end = begin + 60 * arguments.minutes
-            advance = lambda: progress.advance(task)  # noqa: E731
-            measured, failures = measure(runs, arguments.quick, end, say, advance, progress.log)
-    except (RigError, TuttiError) as error:
-        console.print(f"record: {error}", style="red", markup=False, highlight=False)
-        return 1
-    record = {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "commit": machine.commit(),
-        "machine": about,
-        "mpis": names,
+def record(recording: Recording) -> dict:
+    runs = plan(recording.kept, recording.quick)
+    planned = sum(what.rows for what in runs)
+    with Progress(
+        TextColumn("{task.description:<60}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=recording.console,
+    ) as progress:
+        task = progress.add_task("", total=planned)
+        say = lambda text: progress.update(task, description=text)  # noqa: E731
+        done = lambda: progress.advance(task)  # noqa: E731
+        measured, failures = measure(runs, recording.quick, recording.end, say, done, progress.log)
+        progress.log(f"{len(measured)} of {planned} rows")
+    return {
         "planned": planned,
-        "seconds": round(time.monotonic() - begin),
         "failures": failures,
-        "verdicts": [vars(v) for v in bars_all.judge(measured, names)],
+        "verdicts": [vars(v) for v in bars_all.judge(measured, recording.names())],
         "rows": [{"mpi": mpi, **row} for (mpi, _), row in measured.items()],
     }
-    report(console, record)
-    arguments.results.mkdir(parents=True, exist_ok=True)
-    path = arguments.results / (machine.file_name(about) + "-collectives")
-    path.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    path.with_suffix(".md").write_text(markdown(record))
-    console.print(f"Written to {path}.json and .md", highlight=False)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(Recording(__doc__, suffix="-collectives", minutes=14).run(record))

@@ -10,12 +10,14 @@ HEAD = """\
 # {date}, {cpu}, {cores} cores
 
 Commit {commit}; {machine}; {mpis}.
-A ratio is the MPI's own time over the time with Tutti, in the same run; a limit is what the ranks
-need for the same work on memory of their own. 2 ranks and heap buffers unless said.
+{note}
 
 | case | MPI | bar | measured | alone, µs | with Tutti, µs | limit, µs | |
 |---|---|---|---|---|---|---|---|
 """
+NOTE = """\
+A ratio is the MPI's own time over the time with Tutti, in the same run; a limit is what the ranks
+need for the same work on memory of their own. 2 ranks and heap buffers unless said."""
 
 
 def _cells(verdict: dict, names: dict[str, str]) -> list[str]:
@@ -40,6 +42,7 @@ def markdown(record: dict) -> str:
         commit=record["commit"],
         machine=", ".join(facts),
         mpis=", ".join(record["mpis"].values()),
+        note=record.get("note", NOTE),
     )
     rows = [" | ".join(_cells(verdict, record["mpis"])) for verdict in record["verdicts"]]
     return head + "".join(f"| {row} |\n" for row in rows)

@@ -97,7 +97,14 @@ def run(
 
 
 def bench(
-    mpi: Mpi, ranks: int, collective: str, *, with_tutti: bool, **options: object
+    mpi: Mpi,
+    ranks: int,
+    collective: str,
+    *,
+    with_tutti: bool,
+    timeout_s: float = 300,
+    extra: dict[str, str] | None = None,
+    **options: object,
 ) -> list[dict]:
     """Rows of tutti-bench; `options` are its own, with underscores."""
     words = [str(paths.bench_program()), "--collective", collective]
@@ -105,7 +112,7 @@ def bench(
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += ["--" + name.replace("_", "-"), text]
     rows = []
-    for line in run(mpi, ranks, words, with_tutti=with_tutti):
+    for line in run(mpi, ranks, words, with_tutti=with_tutti, timeout_s=timeout_s, extra=extra):
         event = json.loads(line) if line.startswith("{") else {}
         if event.get("event") == "error":
             raise RigError(f"{mpi.label}: {event['message']}")

@@ -41,12 +41,12 @@ bool number(const std::string& text, std::int64_t least, std::int64_t& result) {
   return true;
 }
 
-bool parse_sizes(const std::string& text, std::vector<std::uint64_t>& sizes) {
+bool parse_numbers(const std::string& text, std::vector<std::uint64_t>& numbers) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     std::int64_t value = 0;
     if (!number(text.substr(at, comma - at), 1, value)) return false;
-    sizes.push_back(static_cast<std::uint64_t>(value));
+    numbers.push_back(static_cast<std::uint64_t>(value));
     at = comma + 1;
   }
   return true;
@@ -70,8 +70,19 @@ bool take(const std::string& option, const std::string& value, Arguments& a, std
     if (parse_collectives(value, a.collectives)) return true;
     may_be = "one of " + names(collectives());
   } else if (option == "--sizes") {
-    if (parse_sizes(value, a.sizes)) return true;
+    if (parse_numbers(value, a.sizes)) return true;
     may_be = "a list of positive numbers of bytes, such as 8,1024";
+  } else if (option == "--measure") {
+    a.what = value == "overlap" ? What::overlap : What::blocking;
+    if (value == "overlap" || value == "blocking") return true;
+    may_be = "blocking or overlap";
+  } else if (option == "--libraries") {
+    a.with_base = value != "tutti";
+    if (value == "tutti" || value == "both") return true;
+    may_be = "both or tutti";
+  } else if (option == "--work") {
+    if (parse_numbers(value, a.work)) return true;
+    may_be = "a list of positive numbers of steps, one for each size";
   } else if (option == "--dtype") {
     if (pick(types, value, a.type)) return true;
     may_be = "one of " + names(types);
@@ -142,6 +153,19 @@ bool check_reductions(const Arguments& a, std::string& why) {
   return true;
 }
 
+// Work belongs to points, which only the sizes of a single collective number.
+bool check_overlap(const Arguments& a, std::string& why) {
+  if (!a.with_base && a.what != What::overlap) {
+    why = "--libraries tutti needs --measure overlap";
+    return false;
+  }
+  if (a.work.empty()) return true;
+  const std::size_t points = a.collectives[0]->has_data ? a.sizes.size() : 1;
+  if (a.what == What::overlap && a.collectives.size() == 1 && a.work.size() == points) return true;
+  why = "--work needs --measure overlap, one collective and a number for each of its sizes";
+  return false;
+}
+
 }  // namespace
 
 bool parse(int count, char** words, Arguments& a, std::string& why) {
@@ -156,7 +180,7 @@ bool parse(int count, char** words, Arguments& a, std::string& why) {
     why = std::string("--collective is missing; usage: ") + usage;
     return false;
   }
-  return check_sizes(a, why) && check_reductions(a, why);
+  return check_sizes(a, why) && check_reductions(a, why) && check_overlap(a, why);
 }
 
 }  // namespace tutti::bench

@@ -12,12 +12,16 @@ namespace tutti::bench {
 
 enum class Memory : std::uint8_t { heap, statics };
 enum class Cache : std::uint8_t { cold, hot };
+enum class What : std::uint8_t { blocking, overlap };
 
 struct Collective;  // a row of collectives.h
 
 struct Arguments {
   std::vector<const Collective*> collectives;
   std::vector<std::uint64_t> sizes;  // bytes; Collective::has_data says which need them
+  What what = What::blocking;
+  bool with_base = true;            // times the MPI alone, too; for overlap it may be left out
+  std::vector<std::uint64_t> work;  // for each size, steps that the ranks share; empty: not given
   const TypeName* type = &types[0];
   const OpName* op = &ops[0];
   Memory memory = Memory::heap;
@@ -29,7 +33,8 @@ struct Arguments {
 };
 
 inline constexpr const char* usage =
-    "tutti-bench --collective NAME,... --sizes BYTES,... [--dtype float] [--op sum] "
+    "tutti-bench --collective NAME,... --sizes BYTES,... [--measure blocking|overlap] "
+    "[--work STEPS,...] [--libraries both|tutti] [--dtype float] [--op sum] "
     "[--memory heap|static] [--cache cold|hot] [--root 0] [--min-time-ms 300] [--max-time-ms 6000] "
     "[--iterations N]";
 

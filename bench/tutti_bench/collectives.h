@@ -44,6 +44,8 @@ struct Collective {
   Sizes (*memory)(const Problem& problem, int rank);
 
   void (*call)(const Functions& functions, const Problem& problem, const Slot& slot);
+  void (*start)(const Forms<Request*>& functions, const Problem& problem, const Slot& slot,
+                Request* request);
 
   // Whether this rank's `recv` holds a result after the call.
   bool (*has_result)(const Problem& problem);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tutti-bench: times MPI_X against PMPI_X of the same MPI in one process and prints JSON, one
-// object a line. `tutti bench` starts it; see arguments.h for its options and point.cc for how it
-// measures.
+// object a line. `tutti bench` starts it; see arguments.h for its options, point.cc and overlap.cc
+// for how it measures.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,6 +12,7 @@
 #include "tutti_bench/collectives.h"
 #include "tutti_bench/json.h"
 #include "tutti_bench/mpi.h"
+#include "tutti_bench/overlap.h"
 #include "tutti_bench/page.h"
 #include "tutti_bench/point.h"
 
@@ -58,6 +59,53 @@ void print_row(const Arguments& a, const Mpi& mpi, const Collective& collective,
       .print();
 }
 
+// "base_pure_us" for "base_" and what is measured of that library.
+void add_overlap(Json& row, const std::string& library, const Overlap& overlap) {
+  const auto add = [&](const char* what, double value) {
+    row.add((library + what).c_str(), value);
+  };
+  add("blocking_us", overlap.blocking.median_us);
+  add("pure_us", overlap.pure.median_us);
+  add("overlapped_us", overlap.overlapped.median_us);
+  add("overlap_percent", overlap.percent);
+  add("post_us", overlap.post.median_us);
+  add("calls", overlap.pure.calls);
+}
+
+void print_overlap(const Arguments& a, const Mpi& mpi, const Collective& collective,
+                   std::uint64_t bytes, const OverlapRow& measured) {
+  Json row("row");
+  row.add("collective", std::string("i") + collective.name)
+      .add("ranks", mpi.ranks)
+      .add("bytes", static_cast<double>(bytes))
+      .add("cache", a.cache == Cache::hot ? "hot" : "cold")
+      .add("work", measured.work)
+      .add("compute_us", measured.compute.median_us)
+      .add("samples", measured.compute.samples);
+  add_overlap(row, "base_", measured.base);
+  add_overlap(row, "tutti_", measured.tutti);
+  row.add("pure_ratio", measured.base.pure.median_us / measured.tutti.pure.median_us)
+      .add("overlapped_ratio",
+           measured.base.overlapped.median_us / measured.tutti.overlapped.median_us)
+      .print();
+}
+
+// The point of that number.
+bool measure_and_print(const Mpi& mpi, Page& page, const Arguments& a, const Collective& collective,
+                       std::uint64_t bytes, std::size_t number, std::string& why) {
+  if (a.what == What::overlap) {
+    OverlapRow row;
+    const std::uint64_t work = a.work.empty() ? 0 : a.work[number];
+    if (!measure_overlap(mpi, page, a, collective, bytes, work, row, why)) return false;
+    if (mpi.rank == 0) print_overlap(a, mpi, collective, bytes, row);
+    return true;
+  }
+  Row row;
+  if (!measure(mpi, page, a, collective, bytes, row, why)) return false;
+  if (mpi.rank == 0) print_row(a, mpi, collective, bytes, row);
+  return true;
+}
+
 // 0, or the exit code.
 int run(const Mpi& mpi, const Arguments& a, std::string& why) {
   Page page;
@@ -68,13 +116,12 @@ int run(const Mpi& mpi, const Arguments& a, std::string& why) {
   if (!page.open(mpi, why)) return 1;
   const bool speaks = mpi.rank == 0;
   if (speaks) print_plan(a, mpi, page);
-  double done = 0;
+  std::size_t done = 0;
   for (const Collective* collective : a.collectives)
     for (const std::uint64_t bytes : sizes_of(a, *collective)) {
-      Row row;
-      if (!measure(mpi, page, a, *collective, bytes, row, why)) return 1;
-      if (speaks) print_row(a, mpi, *collective, bytes, row);
-      if (speaks) Json("progress").add("done", ++done).print();
+      if (!measure_and_print(mpi, page, a, *collective, bytes, done, why)) return 1;
+      ++done;
+      if (speaks) Json("progress").add("done", static_cast<double>(done)).print();
     }
   if (speaks) Json("done").print();
   return 0;

@@ -19,9 +19,14 @@ void find(void* library, const char* name, F& function, std::string& missing) {
   if (function == nullptr && missing.empty()) missing = name;
 }
 
-void find_all(void* library, const char* prefix, Functions& f, std::string& missing) {
-  const auto get = [&](const char* name, auto& function) {
-    find(library, (std::string(prefix) + name).c_str(), function, missing);
+// MPI_Bcast, or MPI_Ibcast where calls take a request.
+template <class... More>
+void find_all(void* library, const char* prefix, Forms<More...>& f, std::string& missing) {
+  const bool nonblocking = sizeof...(More) != 0;
+  const auto get = [&](std::string name, auto& function) {
+    if (nonblocking)
+      name = "I" + std::string(1, static_cast<char>(name[0] - 'A' + 'a')) + name.substr(1);
+    find(library, (prefix + name).c_str(), function, missing);
   };
   get("Barrier", f.barrier);
   get("Bcast", f.bcast);
@@ -106,6 +111,10 @@ bool load_mpi(Mpi& mpi, std::string& why) {
   std::string missing;
   find_all(mpi.library, "PMPI_", mpi.base, missing);
   find_all(RTLD_DEFAULT, "MPI_", mpi.tutti, missing);
+  find_all(mpi.library, "PMPI_", mpi.base_started, missing);
+  find_all(RTLD_DEFAULT, "MPI_", mpi.tutti_started, missing);
+  find(mpi.library, "PMPI_Wait", mpi.base_started.wait, missing);
+  find(RTLD_DEFAULT, "MPI_Wait", mpi.tutti_started.wait, missing);
   find(RTLD_DEFAULT, "MPI_Type_vector", mpi.types.vector, missing);
   find(RTLD_DEFAULT, "MPI_Type_create_resized", mpi.types.resized, missing);
   find(RTLD_DEFAULT, "MPI_Type_commit", mpi.types.commit, missing);

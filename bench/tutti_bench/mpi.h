@@ -18,37 +18,52 @@ namespace tutti::bench {
 using Handle = void*;
 using Ints = const int*;
 
-struct Functions {
-  int (*barrier)(Handle comm);
-  int (*bcast)(void* buffer, int count, Handle type, int root, Handle comm);
+// The collectives' signatures, of MPI_X and with a request behind the arguments of MPI_IX.
+template <class... More>
+struct Forms {
+  int (*barrier)(Handle comm, More... more);
+  int (*bcast)(void* buffer, int count, Handle type, int root, Handle comm, More... more);
   int (*reduce)(const void* send, void* recv, int count, Handle type, Handle op, int root,
-                Handle comm);
-  int (*allreduce)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
+                Handle comm, More... more);
+  int (*allreduce)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
+                   More... more);
   int (*gather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                Handle recv_type, int root, Handle comm);
+                Handle recv_type, int root, Handle comm, More... more);
   int (*gatherv)(const void* send, int send_count, Handle send_type, void* recv, Ints recv_counts,
-                 Ints recv_displs, Handle recv_type, int root, Handle comm);
+                 Ints recv_displs, Handle recv_type, int root, Handle comm, More... more);
   int (*scatter)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                 Handle recv_type, int root, Handle comm);
+                 Handle recv_type, int root, Handle comm, More... more);
   int (*scatterv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
-                  void* recv, int recv_count, Handle recv_type, int root, Handle comm);
+                  void* recv, int recv_count, Handle recv_type, int root, Handle comm,
+                  More... more);
   int (*allgather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                   Handle recv_type, Handle comm);
+                   Handle recv_type, Handle comm, More... more);
   int (*allgatherv)(const void* send, int send_count, Handle send_type, void* recv,
-                    Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm);
+                    Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm,
+                    More... more);
   int (*alltoall)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                  Handle recv_type, Handle comm);
+                  Handle recv_type, Handle comm, More... more);
   int (*alltoallv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
-                   void* recv, Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm);
+                   void* recv, Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm,
+                   More... more);
   int (*alltoallw)(const void* send, Ints send_counts, Ints send_displs, const void* send_types,
                    void* recv, Ints recv_counts, Ints recv_displs, const void* recv_types,
-                   Handle comm);
+                   Handle comm, More... more);
   int (*reduce_scatter)(const void* send, void* recv, Ints counts, Handle type, Handle op,
-                        Handle comm);
+                        Handle comm, More... more);
   int (*reduce_scatter_block)(const void* send, void* recv, int count, Handle type, Handle op,
-                              Handle comm);
-  int (*scan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
-  int (*exscan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm);
+                              Handle comm, More... more);
+  int (*scan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
+              More... more);
+  int (*exscan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
+                More... more);
+};
+using Functions = Forms<>;
+
+// A request is an int or a pointer: any family's fits a Handle. The status is thrown away.
+using Request = Handle;
+struct Nonblocking : Forms<Request*> {
+  int (*wait)(Request* request, void* status);
 };
 
 // Derived datatypes, made as a program makes them: by MPI_X, so that Tutti sees them too.
@@ -62,6 +77,8 @@ struct TypeFunctions {
 struct Mpi {
   Functions base;             // PMPI_X of the library itself
   Functions tutti;            // MPI_X: the same where nothing is preloaded
+  Nonblocking base_started;   // PMPI_IX and PMPI_Wait: a request goes back to whoever made it
+  Nonblocking tutti_started;  // MPI_IX and MPI_Wait
   TypeFunctions types;        // MPI_Type_X
   const char* (*last_way)();  // of libtutti.so, or one that says "mpi"; empty: by the MPI
   void (*forget_way)();

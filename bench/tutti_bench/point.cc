@@ -10,35 +10,32 @@
 #include "tutti_bench/point.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <vector>
 
-#include "tutti_bench/buffers.h"
+#include "tutti_bench/stage.h"
 
 namespace tutti::bench {
 namespace {
 
-constexpr std::int64_t ms = 1'000'000;  // in ns
-constexpr int most_calls = 4096;
+constexpr std::int64_t ms = Stage::ms;
 
 enum Method { base, tutti, limit_plain, limit_streaming, method_count };
 
 class Point {
  public:
   Point(const Mpi& mpi, Page& page, const Arguments& arguments, const Collective& collective,
-        std::uint64_t bytes);
-  ~Point();
-  Point(const Point&) = delete;
-  Point& operator=(const Point&) = delete;
+        std::uint64_t bytes)
+      : mpi_(mpi), collective_(collective), stage_(mpi, page, arguments, collective, bytes) {}
   bool run(Row& row, std::string& why);
 
  private:
+  // The calls of a method, as Stage takes them.
+  [[nodiscard]] auto calls(Method method) const {
+    return
+        [this, method](const Problem& problem, const Slot& slot) { call(method, problem, slot); };
+  }
   void call(Method method, const Problem& problem, const Slot& slot) const;
   std::int64_t sample(Method method, int calls);
-  bool verify(const Problem& problem);
-  [[nodiscard]] bool representable() const;
-  void reach();
   void estimate();
   void choose_calls();
   void take_rounds();
@@ -46,60 +43,16 @@ class Point {
   [[nodiscard]] Timing timing(Method method);
 
   const Mpi& mpi_;
-  Page& page_;
-  const Arguments& arguments_;
   const Collective& collective_;
-  Problem problem_;
-  Problem uneven_;  // the same with other counts
-  Sizes memory_;
-  Buffers buffers_;
-  std::vector<Slot> slots_;  // of the sample under way
-  std::uint64_t seed_ = 1;
+  Stage stage_;
   std::int64_t estimate_ns_[method_count] = {};
   int calls_[method_count] = {1, 1, 1, 1};
   std::vector<double> samples_us_[method_count];
   const char* way_ = "";
 };
 
-Point::Point(const Mpi& mpi, Page& page, const Arguments& arguments, const Collective& collective,
-             std::uint64_t bytes)
-    : mpi_(mpi), page_(page), arguments_(arguments), collective_(collective) {
-  const mpi::DatatypeRow& type = arguments.type->row();
-  const mpi::OpRow& op = arguments.op->row();
-  const std::size_t element = reduce::size_of(type.type);
-  problem_ = {.type = mpi.handle(type),
-              .op = mpi.handle(op),
-              .comm = mpi.world,
-              .count = static_cast<int>(bytes / element),
-              .bytes = bytes,
-              .element = element,
-              .root = arguments.root,
-              .rank = mpi.rank,
-              .ranks = mpi.ranks,
-              .kernel = reduce::find(op.op, type.type),
-              .page = &page,
-              .layout = {}};
-  uneven_ = problem_;
-  memory_ = collective.memory(problem_, mpi.rank);
-  if (!representable()) return;
-  arrange(mpi, collective.shape, false, problem_);
-  arrange(mpi, collective.shape, true, uneven_);
-}
-
-Point::~Point() {
-  release(mpi_, problem_.layout);
-  release(mpi_, uneven_.layout);
-}
-
-// Displacements are ints, and Alltoallw's are in bytes.
-bool Point::representable() const {
-  return collective_.shape == Shape::none ||
-         problem_.bytes * static_cast<std::size_t>(problem_.ranks) <=
-             static_cast<std::size_t>(std::numeric_limits<int>::max());
-}
-
 bool Point::measured(int method) const {
-  return method < limit_plain || !collective_.reduces || problem_.kernel != nullptr;
+  return method < limit_plain || !collective_.reduces || stage_.problem().kernel != nullptr;
 }
 
 void Point::call(Method method, const Problem& problem, const Slot& slot) const {
@@ -115,52 +68,11 @@ void Point::call(Method method, const Problem& problem, const Slot& slot) const 
   }
 }
 
-// Of `calls` calls together, on the slowest rank.
-std::int64_t Point::sample(Method method, int calls) {
-  slots_.clear();
-  for (int i = 0; i < calls; ++i) slots_.push_back(buffers_.next());
-  if (arguments_.cache == Cache::hot) call(method, problem_, slots_[0]);
+std::int64_t Point::sample(Method method, int count) {
   mpi_.forget_way();
-  const std::int64_t start = page_.start_together();
-  for (const Slot& slot : slots_) call(method, problem_, slot);
-  const std::int64_t result = page_.max(now_ns() - start);
+  const std::int64_t result = stage_.sample(count, calls(method));
   if (method == tutti) way_ = mpi_.last_way();
-  ++seed_;
-  const std::size_t count = memory_.send / problem_.element;
-  for (const Slot& slot : slots_)
-    touch(arguments_, slot.send, count, seed_ + static_cast<std::uint64_t>(problem_.rank));
   return result;
-}
-
-// Whether both give the same result for new data, on all ranks, and leave alone the same bytes.
-bool Point::verify(const Problem& problem) {
-  const Slot slot = buffers_.next();
-  const std::size_t count = memory_.send / problem.element;
-  fill(arguments_, slot.send, count, ++seed_ * 3 + static_cast<std::uint64_t>(problem_.rank));
-  std::memset(slot.recv, 0xa5, memory_.recv);
-  call(base, problem, slot);
-  const std::vector<std::byte> expected(slot.recv, slot.recv + memory_.recv);
-  std::memset(slot.recv, 0xa5, memory_.recv);
-  call(tutti, problem, slot);
-  const bool different =
-      collective_.has_result(problem) && std::memcmp(slot.recv, expected.data(), memory_.recv) != 0;
-  return page_.max(different) == 0;
-}
-
-// One rotation with each library, a second at most (or --max-time-ms): the first time that a
-// library meets a buffer it may map or register it, which a program pays once and the rotation
-// would pay again and again.
-void Point::reach() {
-  if (arguments_.cache == Cache::hot || problem_.bytes < page_bytes) return;
-  const std::int64_t limit_ns = std::min<std::int64_t>(1000, arguments_.max_time_ms) * ms;
-  const std::size_t between_checks = problem_.bytes < 65536 ? 64 : 1;
-  for (const Method method : {base, tutti}) {
-    const std::int64_t begin = now_ns();
-    for (std::size_t i = 0; i < buffers_.slots(); ++i) {
-      call(method, problem_, buffers_.next());
-      if (i % between_checks == 0 && page_.from_root(now_ns() - begin) > limit_ns) break;
-    }
-  }
 }
 
 void Point::estimate() {
@@ -177,21 +89,10 @@ void Point::estimate() {
 }
 
 void Point::choose_calls() {
-  const bool shared = page_.oversubscribed();
-  const std::int64_t short_ns = shared ? 100'000 : 5'000;  // below it calls are timed together
-  const std::int64_t sample_ns = shared ? 2 * ms : 100'000;
-  const std::int64_t longest_ns = 50 * ms;  // of a sample of the slower library
-  const auto calls = [&](std::int64_t fastest, std::int64_t own) {
-    if (fastest >= short_ns) return std::int64_t{1};
-    std::int64_t count = std::min<std::int64_t>(sample_ns / fastest + 1, most_calls);
-    if (arguments_.cache == Cache::cold && problem_.bytes > 0)  // no slot comes twice in a sample
-      count = std::min(count, static_cast<std::int64_t>(buffers_.slots() / 4 + 1));
-    return std::clamp<std::int64_t>(longest_ns / own, 1, count);
-  };
   const std::int64_t fastest = std::min(estimate_ns_[base], estimate_ns_[tutti]);
-  for (const int m : {base, tutti}) calls_[m] = static_cast<int>(calls(fastest, estimate_ns_[m]));
+  for (const int m : {base, tutti}) calls_[m] = stage_.calls_for(fastest, estimate_ns_[m]);
   for (const int m : {limit_plain, limit_streaming})
-    if (measured(m)) calls_[m] = static_cast<int>(calls(estimate_ns_[m], estimate_ns_[m]));
+    if (measured(m)) calls_[m] = stage_.calls_for(estimate_ns_[m], estimate_ns_[m]);
 }
 
 void Point::take_rounds() {
@@ -211,13 +112,7 @@ void Point::take_rounds() {
         samples_us_[m].push_back(static_cast<double>(sample(static_cast<Method>(m), calls_[m])) /
                                  calls_[m] / 1e3);
     }
-    const std::int64_t spent = page_.from_root(now_ns() - begin);
-    if (arguments_.iterations > 0) {
-      if (round >= arguments_.iterations) return;
-    } else if ((spent >= arguments_.min_time_ms * ms && round >= 11) ||
-               (spent >= arguments_.max_time_ms * ms && round >= 3)) {
-      return;
-    }
+    if (stage_.enough(round, begin)) return;
   }
 }
 
@@ -230,32 +125,15 @@ Timing Point::timing(Method method) {
 }
 
 bool Point::run(Row& row, std::string& why) {
-  if (!representable()) {
-    why = std::string(collective_.name) + " of " + std::to_string(problem_.bytes) +
-          " bytes needs displacements beyond an int";
-    return false;
-  }
-  const bool allocated = buffers_.allocate(arguments_, collective_, problem_);
-  if (page_.max(!allocated) != 0) {
-    why = "there is not enough memory for buffers of " + std::to_string(problem_.bytes) + " bytes";
-    return false;
-  }
-  const std::string wrong = std::string("Tutti and the MPI gave different results for ") +
-                            collective_.name + " of " + std::to_string(problem_.bytes) + " bytes";
-  if (!verify(problem_)) {
-    why = wrong;
-    return false;
-  }
-  if (can_be_uneven(collective_.shape) && !verify(uneven_)) {
-    why = wrong + ", with uneven counts";
-    return false;
-  }
-  reach();
+  if (!stage_.set(why)) return false;
+  if (!stage_.verify(false, calls(tutti), why)) return false;
+  if (can_be_uneven(collective_.shape) && !stage_.verify(true, calls(tutti), why)) return false;
+  stage_.reach(calls(base), calls(tutti));
   estimate();
   choose_calls();
   take_rounds();
-  if (!verify(problem_)) {
-    why = wrong + ", after many calls";
+  if (!stage_.verify(false, calls(tutti), why)) {
+    why += ", after many calls";
     return false;
   }
   const Timing plain = timing(limit_plain), streaming = timing(limit_streaming);

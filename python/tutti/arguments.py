@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Optional
 
@@ -22,6 +23,12 @@ MPI: Any = typer.Option(
 ALLOW_ROOT: Any = typer.Option(
     False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
 )
+COMM_CORES: Any = typer.Option(
+    None,
+    "--comm-cores",
+    metavar="K",
+    help="Keep K cores of each node free for nonblocking collectives.",
+)
 
 
 def rank_count(text: Optional[str]) -> Optional[int]:
@@ -30,6 +37,30 @@ def rank_count(text: Optional[str]) -> Optional[int]:
         return None
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"-n must be a number of ranks, at least 1, not '{text}'")
+    return int(text)
+
+
+def rank_counts(text: str) -> list[int]:
+    """The value of an -n that may be a list: ``2,3,4``; ascending, each once."""
+    counts = set()
+    for word in text.split(","):
+        if not word.isdecimal() or int(word) < 1:
+            raise UsageError(f"-n must be numbers of ranks, at least 1, such as 2,4, not '{text}'")
+        counts.add(int(word))
+    return sorted(counts)
+
+
+def communication_cores(text: Optional[str]) -> int:
+    """The value of --comm-cores; 0 without it."""
+    if text is None:
+        return 0
+    usable = len(os.sched_getaffinity(0))
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
+    if int(text) >= usable:
+        raise UsageError(
+            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}"
+        )
     return int(text)
 
 

@@ -87,6 +87,11 @@ def rank_variables(
     return result
 
 
+def core_variables(comm_cores: int) -> dict[str, str]:
+    """What --comm-cores adds to the ranks' variables."""
+    return {"TUTTI_COMM_CORES": str(comm_cores)} if comm_cores else {}
+
+
 def launcher_environment(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, str]:
     """The launcher's own: Intel's mpirun takes mpiexec.hydra, and its data, from these two."""
     result = dict(environment)

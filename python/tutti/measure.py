@@ -29,6 +29,9 @@ class Plan:
     memory: str  # "heap" or "static"
     cache: str  # "cold" or "hot"
     allow_root: bool = False
+    overlap: bool = False  # of the nonblocking collective, instead of the blocking one's time
+    work: Sequence[int] = ()  # for each size, what the ranks compute in all; empty: as it fits
+    comm_cores: int = 0
 
     def words(self) -> list[str]:
         return [
@@ -36,6 +39,8 @@ class Plan:
             *("--collective", self.collective, "--sizes", ",".join(map(str, self.sizes))),
             *("--dtype", self.dtype, "--op", self.op),
             *("--memory", self.memory, "--cache", self.cache, "--root", "0"),
+            *(("--measure", "overlap") if self.overlap else ()),
+            *(("--work", ",".join(map(str, self.work))) if self.work else ()),
         ]
 
 
@@ -45,6 +50,7 @@ def events(mpi: Mpi, plan: Plan) -> Iterator[dict[str, Any]]:
         raise InstallationError(f"there is no libmpi beside {mpi.launcher}, which the bench loads")
     with paths.preloadable_library() as library:
         variables = launch.rank_variables(mpi, library, os.environ)
+        variables |= launch.core_variables(plan.comm_cores)
         variables["TUTTI_BENCH_LIBMPI"] = str(mpi.library)
         job = launch.Job(plan.words(), plan.ranks, allow_root=plan.allow_root)
         yield from _run(launch.build(mpi, job, variables, os.environ))

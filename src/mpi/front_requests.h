@@ -116,8 +116,9 @@ template <class Test, class Native>
 int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   progress::Driver& driver = engine::driver();
-  const trace::Span span(trace::on() && driver.outstanding() != 0, trace::Kind::waiting,
-                         trace::wait, 0);
+  if (driver.outstanding() == 0) [[likely]]
+    return tell_failures(wanted, native);
+  const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
   {
     progress::Driver::Wait wait(driver);
     while (driver.outstanding() != 0) {
@@ -140,12 +141,11 @@ template <class H>
 template <class Native>
 int Front<H>::test_with(const Wanted& wanted, Native native) {
   progress::Driver& driver = engine::driver();
-  const trace::Span span(trace::on() && driver.outstanding() != 0, trace::Kind::waiting,
-                         trace::test, 0);
-  if (driver.outstanding() != 0) {
-    driver.drive();
-    reap();
-  }
+  if (driver.outstanding() == 0) [[likely]]
+    return tell_failures(wanted, native);
+  const trace::Span span(trace::on(), trace::Kind::waiting, trace::test, 0);
+  driver.drive();
+  reap();
   return tell_failures(wanted, native);
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,35 @@ NAMES = (
     "reduce_scatter_block, scan, exscan, all"
 )
 KEYS = ["collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way"]
+OVERLAP = {
+    "event": "row",
+    "collective": "ireduce",
+    "ranks": 4,
+    "bytes": 2 << 20,
+    "cache": "hot",
+    "work": 123456.0,
+    "compute_us": 200.0,
+    "base_blocking_us": 410.0,
+    "base_pure_us": 400.0,
+    "base_overlapped_us": 600.0,
+    "base_overlap_percent": 0.0,
+    "base_post_us": 1.5,
+    "tutti_blocking_us": 190.0,
+    "tutti_pure_us": 100.0,
+    "tutti_overlapped_us": 210.0,
+    "tutti_overlap_percent": 90.0,
+    "tutti_post_us": 0.25,
+    "pure_ratio": 4.0,
+    "overlapped_ratio": 600 / 210,
+    "samples": 11,
+}
+OVERLAP_TABLE = """\
+Intel MPI 2021.18.1, hot caches, 1 core for communication; times in us, overlap in percent
+                                    MPI                            Tutti                            ratio
+collective  ranks   size  compute  pure  overlapped  overlap  post  pure  overlapped  overlap  post   pure  overlapped
+ireduce         4  2 MiB      200   400         600        0  1.50   100         210       90  0.25   4.00        2.86
+geometric mean of the ratios: pure 4.00, overlapped 2.86
+"""  # noqa: E501
 
 
 def replay(mpi, events, **more):
@@ -96,6 +126,58 @@ def test_all_of_them_each_once(tutti, stand_in, tmp_path):
     assert mpi.started()["words"][-13] == "exscan"
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="no core can be kept free")
+def test_overlap(tutti, stand_in, tmp_path):
+    mpi = stand_in("intel")
+    replay(mpi, [{"event": "plan", "points": 1}, OVERLAP, {"event": "done"}])
+    figures, plot = tmp_path / "a.json", tmp_path / "a.png"
+    words = ["--overlap", "MPI_Ireduce", "reduce", "-n", "4", "--comm-cores", "1", "--sizes", "2M"]
+    files = ["--json", str(figures), "--plot", str(plot)]
+    result = tutti("bench", *words, *files, "--mpi", mpi.launcher)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert [line.split() for line in lines[1:]] == [
+        line.split() for line in OVERLAP_TABLE.splitlines()
+    ]
+    (row,) = json.loads(figures.read_text())["rows"]
+    left = OVERLAP.keys() - {"event", "samples"}
+    assert row == {key: OVERLAP[key] for key in left} | {"comm_cores": 1}
+    assert plot.read_bytes().startswith(b"\x89PNG\r\n")
+    words = mpi.started()["words"]
+    assert words[words.index("TUTTI_COMM_CORES") + 1] == "1"
+    assert words[words.index("--measure") + 1] == "overlap"
+    assert words[words.index("--collective") + 1] == "reduce" and "--work" not in words
+
+
+def test_fewer_ranks_share_the_work_of_the_most(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    replay(mpi, [dict(OVERLAP, bytes=size, work=size * 1.5e12) for size in (8, 16)])
+    figures = tmp_path / "a.json"
+    words = ["--overlap", "iREDUCE", "-n", "3,1,2,3", "--sizes", "8:16", "--json", str(figures)]
+    result = tutti("bench", *words, "--mpi", mpi.launcher)
+    assert (result.code, result.err) == (0, "")
+    assert len(json.loads(figures.read_text())["rows"]) == 3 * 2
+    words = mpi.started()["words"]  # of the last
+    assert words[words.index("-n") + 1] == "1"
+    assert words[words.index("--work") + 1] == "12000000000000,24000000000000"
+
+
+@pytest.mark.parametrize("ranks", [[2], [3, 4]])
+def test_overlap_plots(stand_in, tmp_path, ranks):
+    from tutti.reporters import overlap_plot
+
+    cores = {"cpu": "A", "cores": 2, "numa_nodes": [0], "memory_bytes": 1 << 30, "caches": []}
+    rows = [
+        dict(OVERLAP, collective=name, ranks=count, bytes=size, comm_cores=0)
+        for name in ("ireduce", "ibcast", "ialltoallv_transpose", "iscan", "ibarrier")
+        for count in ranks
+        for size in ((8, 4096) if name != "ibarrier" else (0,))
+    ]
+    path = tmp_path / "a.svg"
+    overlap_plot.draw(path, cores, "An MPI", rows)
+    assert "</svg>" in path.read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"),
     [
@@ -124,6 +206,20 @@ def test_sizes(tutti, stand_in, text, sizes):
         (
             ["bcast", "Altoallw"],
             f"the collective must be one of {NAMES}, not 'altoallw' (did you mean 'alltoallw'?)",
+        ),
+        (["Ibcast"], "Ibcast is nonblocking: give --overlap, or name bcast"),
+        (
+            ["--overlap", "ialreduce"],
+            f"the collective must be one of {NAMES}, not 'ialreduce' (did you mean 'allreduce'?)",
+        ),
+        (["bcast", "-n", "2,3"], "-n 2,3: a list of numbers of ranks needs --overlap"),
+        (
+            ["--overlap", "bcast", "-n", "2,x"],
+            "-n must be numbers of ranks, at least 1, such as 2,4, not '2,x'",
+        ),
+        (
+            ["--overlap", "bcast", "--comm-cores", "0"],
+            "--comm-cores must be a number of cores, at least 1, not '0'",
         ),
         (["bcast", "-n", "0"], "-n must be a number of ranks, at least 1, not '0'"),
         (
@@ -184,3 +280,27 @@ def test_for_real(tutti, real_mpi, tmp_path):
     for row in document["rows"]:
         assert row["ratio"] == pytest.approx(row["base_us"] / row["tutti_us"], rel=1e-3)
         assert row["way"] != "mpi", "the library was not in the ranks"
+
+
+def test_overlap_for_real(tutti, real_mpi, tmp_path):
+    figures, report = tmp_path / "figures.json", tmp_path / "report.json"
+    words = ["-n", "2,1", "--sizes", "8,64K", "--json", str(figures), "--mpi", real_mpi.launcher]
+    result = tutti("bench", "--overlap", "Iallreduce", *words, TUTTI_REPORT=str(report))
+    assert (result.code, result.err) == (0, "")
+    rows = json.loads(figures.read_text())["rows"]
+    assert [(row["ranks"], row["bytes"]) for row in rows] == [
+        (1, 8),
+        (1, 65536),
+        (2, 8),
+        (2, 65536),
+    ]
+    works = {row["bytes"]: set() for row in rows}
+    for row in rows:
+        works[row["bytes"]].add(row["work"])
+        assert row["compute_us"] > 0
+        for library in ("base", "tutti"):
+            times = [row[f"{library}_{name}_us"] for name in ("blocking", "pure", "overlapped")]
+            assert min(times) > 0 and 0 <= row[f"{library}_overlap_percent"] <= 100
+    assert [len(work) for work in works.values()] == [1, 1], "the total work is not fixed"
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls["Iallreduce"]["seen"] > 100

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Intel's MPI benchmarks, as they come ready-built, on Intel MPI and on MPICH (the same ABI).
 
-This build offers no check of results; tests/mpi does that. What is seen here is that a program
+These builds offer no check of results; tests/mpi does that. What is seen here is that a program
 nobody here compiled ends well, and that its calls are taken over.
 """
 
@@ -17,6 +17,10 @@ IMB = ROOT / ".mpi" / "impi" / "bin" / "IMB-MPI1"
 ROOTED = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"]
 ALL = ["Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Barrier"]
 COLLECTIVES = [*ROOTED, *ALL, "Reduce_scatter", "Reduce_scatter_block"]
+IMB_NBC = IMB.with_name("IMB-NBC")
+NONBLOCKING = ["Ibcast", "Ireduce", "Iallreduce", "Igather", "Igatherv", "Iscatter", "Iscatterv",
+               "Iallgather", "Iallgatherv", "Ialltoall", "Ialltoallv", "Ireduce_scatter",
+               "Ibarrier"]  # fmt: skip
 SIZES = [4, 1024, 65536, 1048576]
 
 
@@ -27,12 +31,17 @@ def run(mpi: Mpi, ranks: int, tutti: bool, tmp_path):
     command = [str(IMB), *options, "on", *COLLECTIVES]
     result = start(mpi, ranks, command, tutti=tutti, limit_s=300, cwd=tmp_path)
     assert result.code == 0, result.output[-3000:]
-    assert "All processes entering MPI_Finalize" in result.output
-    tables = re.split(r"# Benchmarking (\w+)", result.output)[1:]
+    return rows(result.output), result
+
+
+def rows(output: str) -> dict[str, int]:
+    """How many each benchmark printed."""
+    assert "All processes entering MPI_Finalize" in output
+    tables = re.split(r"# Benchmarking (\w+)", output)[1:]
     found = {}
     for name, table in zip(tables[::2], tables[1::2]):
         found[name] = len(re.findall(r"^ +\d+ .*\d$", table, re.MULTILINE))
-    return found, result
+    return found
 
 
 def cases() -> list:
@@ -47,14 +56,32 @@ def cases() -> list:
 
 @pytest.mark.parametrize(("mpi", "ranks"), cases())
 def test_imb(mpi: Mpi, ranks: int, whole, say, tmp_path) -> None:
-    rows, ours = run(mpi, ranks, True, tmp_path)
+    found, ours = run(mpi, ranks, True, tmp_path)
     say(f"{ours.seconds:.0f} s; {ours.summary()}")
-    assert set(rows) == set(COLLECTIVES)
-    assert all(count > 0 for count in rows.values())
+    assert set(found) == set(COLLECTIVES)
+    assert all(count > 0 for count in found.values())
     for name, row in ours.calls.items():
         if name in COLLECTIVES:
             assert row["taken"] >= 20, f"{name}: {row}"
             assert row["taken"] > 0.9 * row["seen"] - 50, f"{name}: {row}"
     assert {"Bcast", "Reduce", "Allreduce", "Barrier"} <= ours.calls.keys()
     if whole and ranks == 2:
-        assert run(mpi, ranks, False, tmp_path)[0].keys() == rows.keys()
+        assert run(mpi, ranks, False, tmp_path)[0].keys() == found.keys()
+
+
+@pytest.mark.parametrize("mpi", [INTEL, MPICH], ids=lambda mpi: mpi.name)
+def test_imb_nbc(mpi: Mpi, say, tmp_path) -> None:
+    lengths = tmp_path / "lengths"
+    lengths.write_text("4\n1024\n65536\n")
+    options = ["-npmin", "2", "-msglen", str(lengths), "-iter", "20", "-time", "2"]
+    command = [str(IMB_NBC), *options, *NONBLOCKING]
+    ours = start(mpi, 2, command, tutti=True, limit_s=200, cwd=tmp_path)
+    assert ours.code == 0, ours.output[-3000:]
+    say(f"{ours.seconds:.0f} s; {ours.summary()}")
+    found = rows(ours.output)
+    assert set(found) == set(NONBLOCKING) and all(found.values()), found
+    for name in NONBLOCKING:
+        row = ours.calls[name]
+        # Each length is done pure and overlapped; what moves no byte is not counted.
+        assert row["taken"] >= 2 * 20, f"{name}: {row}"
+        assert row["taken"] == row["seen"], f"{name}: {row}"

@@ -3,10 +3,13 @@
 
 tutti bench allreduce --sizes 8:4M --plot allreduce.png
 tutti bench all --sizes 64K,4M
+tutti bench --overlap ireduce ibcast -n 2,3,4 --comm-cores 1
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -14,7 +17,7 @@ import typer
 
 from tutti import arguments, launch, measure, mpi, paths, probe, sizes
 from tutti.errors import UsageError, nearest
-from tutti.reporters import bench_json, bench_table, progress
+from tutti.reporters import bench_json, bench_table, overlap_table, progress
 
 COLLECTIVES = (
     "bcast", "reduce", "allreduce", "barrier", "gather", "gatherv", "scatter", "scatterv",
@@ -32,6 +35,13 @@ def bench(
         ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "; or all."
     ),
     ranks_text: Optional[str] = arguments.RANKS,
+    overlap: bool = typer.Option(
+        False,
+        "--overlap",
+        help="Of the nonblocking collectives: how much can be computed meanwhile. "
+        "-n may be a list, 2,3,4, of runs that share the same work.",
+    ),
+    comm_cores_text: Optional[str] = arguments.COMM_CORES,
     size_text: str = typer.Option(
         "8:4M", "--sizes", metavar="A:B", help="Powers of two from A to B, or a list: 8,64K,4M."
     ),
@@ -50,57 +60,100 @@ def bench(
     mpi_path: Optional[str] = arguments.MPI,
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
-    names = chosen(collectives)
+    names = chosen(collectives, overlap)
     _one_of("--memory", memory, ("heap", "static"))
     _one_of("--cache", cache, ("cold", "hot"))
-    ranks = arguments.rank_count(ranks_text)
+    counts = _rank_counts(ranks_text, overlap)
+    comm_cores = arguments.communication_cores(comm_cores_text)
     arguments.check_outputs(json_file, plot_file)
     points = sizes.parse(size_text)
     found = mpi.find(mpi_path)
-    count = ranks or max(2, launch.usable_cores())
     paths.library()
     machine = probe.machine()
     plans = [
-        measure.Plan(name, count, points, dtype.lower(), op.lower(), memory, cache, allow_root)
+        measure.Plan(
+            *(name, count, points, dtype.lower(), op.lower(), memory, cache, allow_root),
+            overlap=overlap,
+            comm_cores=comm_cores,
+        )
         for name in names
+        for count in counts or [max(2, launch.usable_cores() - comm_cores)]
     ]
-    rows = _measure(found, plans)
-    bench_table.print_table(machine, str(found), rows)
+    rows = _measure_overlap(found, plans) if overlap else _measure(found, plans)
+    if overlap:
+        overlap_table.print_table(machine, str(found), rows)
+    else:
+        bench_table.print_table(machine, str(found), rows)
     if json_file is not None:
-        bench_json.write(json_file, machine, str(found), rows)
+        bench_json.write(json_file, machine, str(found), rows, overlap)
     if plot_file is not None:
-        from tutti.reporters import bench_plot  # matplotlib takes a second to load
+        from tutti.reporters import bench_plot, overlap_plot  # matplotlib takes a second to load
 
-        bench_plot.draw(plot_file, machine, str(found), rows)
+        draw = overlap_plot.draw if overlap else bench_plot.draw
+        draw(plot_file, machine, str(found), rows)
 
 
-def _measure(found: mpi.Mpi, plans: list[measure.Plan]) -> list[dict[str, Any]]:
+def _measure(found: mpi.Mpi, plans: Iterable[measure.Plan]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with progress.Bar() as bar:
         for plan in plans:
-            for event in measure.events(found, plan):
-                if event["event"] == "plan":
-                    bar.begin(plan.collective, event["points"])
-                elif event["event"] == "progress":
-                    bar.advance(event["done"])
-                elif event["event"] == "row":
-                    rows.append(event)
+            rows += _run(found, plan, plan.collective, bar)
     return rows
 
 
-def chosen(words: list[str]) -> list[str]:
+def _measure_overlap(found: mpi.Mpi, plans: list[measure.Plan]) -> list[dict[str, Any]]:
+    """The most ranks choose how much is computed; fewer then share the same work."""
+    rows: list[dict[str, Any]] = []
+    work: dict[str, list[int]] = {}  # by collective
+    with progress.Bar() as bar:
+        for plan in sorted(plans, key=lambda plan: -plan.ranks):
+            name = f"i{plan.collective}, {plan.ranks} ranks"
+            run = replace(plan, work=work.get(plan.collective, ()))
+            measured = _run(found, run, name, bar)
+            work.setdefault(plan.collective, [int(row["work"]) for row in measured])
+            rows += [{**row, "comm_cores": plan.comm_cores} for row in measured]
+    order = {f"i{plan.collective}": at for at, plan in enumerate(plans)}
+    return sorted(rows, key=lambda row: (order[row["collective"]], row["ranks"], row["bytes"]))
+
+
+def _run(found: mpi.Mpi, plan: measure.Plan, name: str, bar: progress.Bar) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for event in measure.events(found, plan):
+        if event["event"] == "plan":
+            bar.begin(name, event["points"])
+        elif event["event"] == "progress":
+            bar.advance(event["done"])
+        elif event["event"] == "row":
+            rows.append(event)
+    return rows
+
+
+def _rank_counts(text: Optional[str], overlap: bool) -> list[int]:
+    if text is not None and overlap:
+        return arguments.rank_counts(text)
+    if text is not None and "," in text:
+        raise UsageError(f"-n {text}: a list of numbers of ranks needs --overlap")
+    count = arguments.rank_count(text)
+    return [count] if count else []
+
+
+def chosen(words: list[str], overlap: bool = False) -> list[str]:
     """Each once, in the order named; ``all`` is all of them."""
     names: list[str] = []
     for word in words:
-        names += COLLECTIVES if word.lower() == "all" else [collective(word)]
+        names += COLLECTIVES if word.lower() == "all" else [collective(word, overlap)]
     return list(dict.fromkeys(names))
 
 
-def collective(word: str) -> str:
-    """``allreduce`` for allreduce, Allreduce and MPI_Allreduce."""
+def collective(word: str, overlap: bool = False) -> str:
+    """``allreduce`` for allreduce, Allreduce and MPI_Allreduce; for Iallreduce if it may be."""
     name = word.lower().replace("-", "_")
     if name.startswith("mpi_"):
         name = name[len("mpi_") :]
+    if name.startswith("i") and name[1:] in COLLECTIVES:
+        if not overlap:
+            raise UsageError(f"{word} is nonblocking: give --overlap, or name {name[1:]}")
+        name = name[1:]
     _one_of("the collective", name, (*COLLECTIVES, "all"))
     return name
 

@@ -76,12 +76,7 @@ def run(
     ctx: typer.Context,
     ranks_text: Optional[str] = arguments.RANKS,
     mpi_path: Optional[str] = arguments.MPI,
-    comm_cores_text: Optional[str] = typer.Option(
-        None,
-        "--comm-cores",
-        metavar="K",
-        help="Keep K cores of each node free for nonblocking collectives.",
-    ),
+    comm_cores_text: Optional[str] = arguments.COMM_CORES,
     trace: Optional[Path] = typer.Option(
         None, "--trace", metavar="FILE", help="Record what runs on each core, for `tutti trace`."
     ),
@@ -92,7 +87,7 @@ def run(
     if not program:
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
     ranks = arguments.rank_count(ranks_text)
-    comm_cores = communication_cores(comm_cores_text)
+    comm_cores = arguments.communication_cores(comm_cores_text)
     trace = trace_file(trace)
     found = mpi.find(mpi_path)
     check_program(program[0])
@@ -117,20 +112,6 @@ def run(
     raise typer.Exit(code)
 
 
-def communication_cores(text: Optional[str]) -> int:
-    """The value of --comm-cores; 0 without it."""
-    if text is None:
-        return 0
-    usable = len(os.sched_getaffinity(0))
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
-    if int(text) >= usable:
-        raise UsageError(
-            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}"
-        )
-    return int(text)
-
-
 def trace_file(named: Optional[Path]) -> Optional[Path]:
     """Where the trace goes, wherever a rank may run; None without one."""
     if named is None and os.environ.get("TUTTI_TRACE"):
@@ -148,7 +129,7 @@ def trace_file(named: Optional[Path]) -> Optional[Path]:
 
 def options_of(comm_cores: int, trace: Optional[Path]) -> dict[str, str]:
     """The library's options that the command line has set."""
-    options = {} if comm_cores == 0 else {"TUTTI_COMM_CORES": str(comm_cores)}
+    options = launch.core_variables(comm_cores)
     return options if trace is None else {**options, "TUTTI_TRACE": str(trace)}
 
 

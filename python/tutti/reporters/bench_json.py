@@ -13,12 +13,25 @@ from tutti.reporters.text import write_file
 COLUMNS = (
     "collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way",
 )  # fmt: skip
+TIMES = ("blocking_us", "pure_us", "overlapped_us", "overlap_percent", "post_us")
+OVERLAP_COLUMNS = (
+    "collective", "ranks", "comm_cores", "bytes", "cache", "work", "compute_us",
+    *(f"base_{name}" for name in TIMES), *(f"tutti_{name}" for name in TIMES),
+    "pure_ratio", "overlapped_ratio",
+)  # fmt: skip
 
 
-def write(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:
+def write(
+    path: Path,
+    machine: dict[str, Any],
+    mpi: str,
+    rows: Sequence[dict[str, Any]],
+    overlap: bool = False,
+) -> None:
+    columns = OVERLAP_COLUMNS if overlap else COLUMNS
     document = {
         "machine": machine,
         "mpi": mpi,
-        "rows": [{column: row[column] for column in COLUMNS} for row in rows],
+        "rows": [{column: row[column] for column in columns} for row in rows],
     }
     write_file(path, json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures nonblocking collectives on three MPIs, within a bounded time, and writes to results/.
+
+Run it alone on a quiet machine. bars_nbc.py holds the table of what must be reached. What fails, or
+does not fit the time, is named as not measured, with the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import bars_nbc
+from bars import MIB
+from bars_nbc import COLLECTIVES, IMB_MPIS, Measured, Missing
+from programs import compile_outstanding, nbc_words, parse_nbc, parse_outstanding
+from recording import Recording
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rig import Mpi, RigError, bench, run
+
+ONE_CORE = {"TUTTI_COMM_CORES": "1"}
+# What the MPIs themselves have for progress behind the program's back.
+ASYNC = {"impi": {"I_MPI_ASYNC_PROGRESS": "1"}, "mpich": {"MPIR_CVAR_ASYNC_PROGRESS": "1"}}
+STEP_LIMIT_S = 60
+TURNS = 3  # of what is compared between runs: the median counts
+NOTE = """\
+Times are of the slowest rank, medians in tutti bench and means in IMB-NBC; overlap is the part of
+the shorter of communication and computation that costs no time. "The best MPI" is, of IMB-NBC,
+Intel MPI or MPICH, alone or with its asynchronous progress, whichever is best at each size, and of
+tutti bench the same MPI alone. 2 ranks, buffers in the caches."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One start of a program; what it gives is kept by (what, MPI)."""
+
+    what: str
+    mpi: Mpi
+    take: Callable[[float], dict]  # in at most so many seconds
+
+    def __str__(self) -> str:
+        return f"{self.mpi.label}: {self.what}"
+
+
+def overlap_rows(
+    mpi: Mpi, names: list[str], sizes: list[int], quick: bool, extra: dict[str, str], limit_s: float
+) -> dict:
+    options = {"min_time_ms": 5 if quick else 60, "max_time_ms": 50 if quick else 600}
+    rows = bench(
+        mpi,
+        2,
+        ",".join(name.removeprefix("i") for name in names),
+        with_tutti=True,
+        timeout_s=limit_s,
+        extra=extra,
+        sizes=sizes,
+        cache="hot",
+        measure="overlap",
+        **options,
+        # Bound to one core the MPI alone takes seconds, and it can make no use of the other.
+        **({"libraries": "tutti"} if extra else {}),
+        **({"iterations": 1} if quick else {}),
+    )
+    return {(row["collective"], row["bytes"]): row for row in rows}
+
+
+def bench_steps(mpi: Mpi, quick: bool) -> list[Step]:
+    def step(what: str, names: list[str], sizes: list[int], extra: dict[str, str]) -> Step:
+        take = lambda limit_s: overlap_rows(mpi, names, sizes, quick, extra, limit_s)  # noqa: E731
+        return Step(what, mpi, take)
+
+    everything = list(COLLECTIVES)
+    if mpi.name in IMB_MPIS:  # IMB-NBC tells the rest
+        names, sizes = ["iallreduce"], [4 * MIB]
+        shared, points = [name for name, _ in bars_nbc.SHARED_CORE], [2 * MIB]
+    else:
+        names, sizes = everything, bars_nbc.SIZES
+        shared, points = everything, bars_nbc.CORES_SIZES
+    if quick:
+        return [
+            step(bars_nbc.BENCH, ["iallreduce"], [4 * MIB], {}),
+            step(bars_nbc.POSTS, ["ibcast"], bars_nbc.POST_SIZES[::4], {}),
+        ]
+    return [
+        step(bars_nbc.BENCH_CORES, shared, points, ONE_CORE),
+        step(bars_nbc.BENCH, names, sizes, {}),
+        step(bars_nbc.POSTS, everything, bars_nbc.POST_SIZES, {}),
+    ]
+
+
+def imb_steps(mpi: Mpi, quick: bool) -> list[Step]:
+    sizes, calls = ([64 << 10, 128 << 10], 5) if quick else (bars_nbc.SIZES, 200)
+    names = [name.capitalize() for name in COLLECTIVES]
+    words = nbc_words(mpi.folder.parent, names, sizes, calls)
+
+    def step(what: str, with_tutti: bool, extra: dict[str, str]) -> Step:
+        def take(limit_s: float) -> dict:
+            lines = run(mpi, 2, words, with_tutti=with_tutti, timeout_s=limit_s, extra=extra)
+            return parse_nbc(lines)
+
+        return Step(what, mpi, take)
+
+    return [
+        step(bars_nbc.TUTTI, True, {}),
+        step(bars_nbc.ALONE, False, {}),
+        *([] if quick else [step(bars_nbc.TUTTI_CORES, True, ONE_CORE)]),
+        step(bars_nbc.ASYNC, False, ASYNC[mpi.name]),
+    ]
+
+
+def program_steps(mpi: Mpi, quick: bool) -> list[Step]:
+    def take(requests: int, with_tutti: bool) -> Callable[[float], dict]:
+        options = ["--requests", str(requests), "--rounds", "3" if quick else "6"]
+
+        def taken(limit_s: float) -> dict:
+            words = [compile_outstanding(mpi), *options]
+            return parse_outstanding(run(mpi, 2, words, with_tutti=with_tutti, timeout_s=limit_s))
+
+        return taken
+
+    idle = [
+        Step(what, mpi, take(0, with_tutti))
+        for _ in range(1 if quick else TURNS)
+        for what, with_tutti in ((bars_nbc.IDLE_BARE, False), (bars_nbc.IDLE, True))
+    ]
+    return [*idle, Step(bars_nbc.OUTSTANDING, mpi, take(100 if quick else 10000, True))]
+
+
+def plan(chosen: list[Mpi], quick: bool) -> list[Step]:
+    """In the order of what the bars need most; the MPIs' own progress is the slowest, and last."""
+    steps = [step for mpi in chosen for step in bench_steps(mpi, quick)]
+    steps += [s for mpi in chosen if mpi.name in IMB_MPIS for s in imb_steps(mpi, quick)]
+    steps += [step for mpi in chosen for step in program_steps(mpi, quick)]
+    return sorted(steps, key=lambda step: step.what == bars_nbc.ASYNC)
+
+
+def measure(steps: list[Step], end: float, say, done) -> tuple[Measured, Missing]:
+    """What the steps give; several of a kind, which give lists, add up."""
+    measured: Measured = {}
+    missing: Missing = {}
+    for step in steps:
+        say(str(step))
+        key, left_s = (step.what, step.mpi.name), end - time.monotonic()
+        if left_s < 1:
+            missing[key] = "the time was up"
+            done()
+            continue
+        try:
+            taken = step.take(min(left_s, STEP_LIMIT_S))
+            if step.what in (bars_nbc.IDLE, bars_nbc.IDLE_BARE):
+                before = measured.get(key, {})
+                taken = {name: before.get(name, []) + values for name, values in taken.items()}
+            measured[key] = taken
+        except RigError as error:
+            missing[key] = " ".join(str(error).split())[-300:]
+        done()
+    return measured, missing
+
+
+def as_rows(measured: Measured) -> list[dict]:
+    """For the JSON, whose keys are words."""
+    rows = []
+    for (what, mpi), found in measured.items():
+        head = {"what": what, "mpi": mpi}
+        if all(isinstance(key, tuple) for key in found):
+            rows += [
+                {**head, "collective": name, "bytes": size, **row}
+                for (name, size), row in found.items()
+            ]
+        else:
+            rows.append({**head, **found})
+    return rows
+
+
+def record(recording: Recording) -> dict:
+    steps = plan(recording.kept, recording.quick)
+    with Progress(
+        TextColumn("{task.description:<60}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=recording.console,
+    ) as progress:
+        task = progress.add_task("", total=len(steps))
+        say = lambda text: progress.update(task, description=text)  # noqa: E731
+        measured, missing = measure(steps, recording.end, say, lambda: progress.advance(task))
+    names = recording.names()
+    return {
+        "note": NOTE,
+        "failures": [f"{names[mpi]}, {what}: {why}" for (what, mpi), why in missing.items()],
+        "verdicts": [vars(v) for v in bars_nbc.judge(measured, missing, names)],
+        "rows": as_rows(measured),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(Recording(__doc__, suffix="-nonblocking", minutes=6).run(record))

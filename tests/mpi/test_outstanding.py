@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ten thousand nonblocking collectives at once, again and again; and no thread without any."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from mpis import MAIN, Mpi
+
+
+def values(mpi: Mpi, requests: int, tutti: dict[str, str] | None) -> tuple[list[int], list[int]]:
+    """Threads before and after, and resident KiB after each round, on rank 0 of 2."""
+    command = [str(mpi.compile("outstanding.cc")), "--requests", str(requests), "--rounds", "5"]
+    result = mpi.run(2, command, tutti)
+    assert result.returncode == 0, result.stdout[-3000:]
+    if requests:
+        expected = f"outstanding: {requests} requests in 5 rounds, 0 wrong"
+        assert expected in result.stdout, result.stdout[-3000:]
+    threads = [int(count) for count in re.findall(r"^threads (\d+)", result.stdout, re.MULTILINE)]
+    return threads, [int(kib) for kib in re.findall(r": rss (\d+) KiB", result.stdout)]
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_memory_is_flat(mpi: Mpi) -> None:
+    _, resident = values(mpi, 10000, {})
+    # What a round frees, the allocators may keep; the next ones must need no more.
+    assert len(resident) == 5 and resident[4] <= resident[1] + 1024, resident
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_no_thread_without_nonblocking_calls(mpi: Mpi) -> None:
+    (before, after), _ = values(mpi, 10, {})
+    assert values(mpi, 0, {}) == ([before], [])
+    assert values(mpi, 0, None) == ([before], [])
+    assert after == before + 1  # with them, one

@@ -19,7 +19,7 @@ constexpr std::int64_t first_nap_ns = 50'000;
 constexpr std::int64_t longest_nap_ns = 1'000'000;
 constexpr std::int64_t sleep_ns = 3'600'000'000'000;
 // What a thread without lanes to drive does before it sleeps until somebody rings.
-constexpr int naps_before_sleep = 10;
+constexpr int naps_before_sleep = 100;
 // Yields of a thread on a core of its own before it takes naps.
 constexpr int dedicated_yields = 2000;
 constexpr int rounds_per_look = 8;
@@ -75,7 +75,7 @@ void Driver::post(Operation& operation) {
   // A thread that shares a core with a rank would only take it away from who posts more: it looks
   // by itself, soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
-  if (asleep_.load(std::memory_order_relaxed) || settings_.dedicated) ring();
+  if (asleep_.load(std::memory_order_relaxed) || settings_.dedicated) thread_bell_.ring();
 }
 
 Queue Driver::finished() {
@@ -127,7 +127,7 @@ void Driver::settle(Queue& finished) {
     unfinished_.fetch_sub(1, std::memory_order_relaxed);
     push(finished_, *operation);
   }
-  if (waiting_.load(std::memory_order_seq_cst) != 0) ring();
+  if (waiting_.load(std::memory_order_seq_cst) != 0) ranks_bell_.ring();
 }
 
 bool Driver::round(Executor driver, bool looks_after) {
@@ -155,16 +155,16 @@ void Driver::make(Bed& bed) const {
   }
 }
 
-void Driver::sleep(Bed& bed, std::uint32_t bell, std::int64_t timeout_ns) {
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
-  segment::sleep_any(bed.words, bell_, bell, settings_.patience, timeout_ns);
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+void Driver::sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) {
+  bell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
+  segment::sleep_any(bed.words, bell.rung, seen, settings_.patience, timeout_ns);
+  bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
   bed.clear();
 }
 
-void Driver::ring() {
-  bell_.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers_.load(std::memory_order_seq_cst) != 0) os::futex_wake_all(bell_);
+void Driver::Bell::ring() {
+  rung.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0) os::futex_wake_all(rung);
 }
 
 Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
@@ -179,7 +179,7 @@ bool Driver::Wait::would_sleep() const {
 }
 
 void Driver::Wait::step(bool may_sleep) {
-  const std::uint32_t bell = driver_.bell_.load(std::memory_order_seq_cst);
+  const std::uint32_t seen = driver_.ranks_bell_.seen();
   const bool sleeps = may_sleep && would_sleep();
   Bed bed;
   bool moved = false, elsewhere = false;
@@ -195,9 +195,9 @@ void Driver::Wait::step(bool may_sleep) {
     return;
   }
   if (driver_.has_finished()) return;
-  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.ring();
+  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.thread_bell_.ring();
   if (sleeps) {
-    driver_.sleep(bed, bell, nap_ns_);
+    driver_.sleep(bed, driver_.ranks_bell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
   } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
@@ -212,7 +212,7 @@ void Driver::Wait::step(bool may_sleep) {
 void Driver::allow_thread(bool on) {
   allowed_.store(on, std::memory_order_seq_cst);
   if (on && unfinished_.load(std::memory_order_relaxed) != 0) start_thread();
-  ring();
+  thread_bell_.ring();
 }
 
 void Driver::start_thread() {
@@ -240,56 +240,60 @@ void Driver::start_thread() {
 void Driver::stop() {
   if (!started_.load(std::memory_order_acquire) || !has_thread_.exchange(false)) return;
   stopping_.store(true, std::memory_order_seq_cst);
-  ring();
+  thread_bell_.ring();
   ::pthread_join(thread_, nullptr);
 }
 
+// On a core of its own it spins for a while, and is rung when something is posted. On a rank's core
+// each of its looks costs that rank as much as a short collective: there it looks now and then, and
+// what is over before it looks, has cost nothing.
 void Driver::serve() {
   ::pthread_setname_np(::pthread_self(), "tutti-progress");
   if (settings_.cpus && !os::run_on(*settings_.cpus))
     log::info("the progress thread could not be bound");
+  const bool dedicated = settings_.dedicated;
+  const int spins = dedicated ? dedicated_yields : 0;
+  const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;
   Bed bed;
-  std::int64_t nap_ns = first_nap_ns;
+  std::int64_t nap_ns = shortest_nap_ns;
   int idle = 0;  // rounds without a move
   while (!stopping_.load(std::memory_order_relaxed)) {
-    const std::uint32_t bell = bell_.load(std::memory_order_seq_cst);
+    const std::uint32_t seen = thread_bell_.seen();
     // A rank that waits drives by itself.
     const bool may = allowed_.load(std::memory_order_relaxed) &&
-                     (settings_.dedicated || wants_thread_.load(std::memory_order_relaxed) ||
+                     (dedicated || wants_thread_.load(std::memory_order_relaxed) ||
                       waiting_.load(std::memory_order_relaxed) == 0);
-    const bool spins = settings_.dedicated && idle < dedicated_yields;
     if (may && driving_.try_lock()) {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
-      if (!moved && !spins) make(bed);
+      // Whoever is waited for pays for waking this thread: not before it has really waited.
+      if (!moved && idle > spins) make(bed);
       unlock();
       if (moved) {
         idle = 0;
-        nap_ns = first_nap_ns;
+        nap_ns = shortest_nap_ns;
         continue;
       }
     }
-    ++idle;
-    if (spins) {
+    if (++idle <= spins) {
       ::sched_yield();
       continue;
     }
-    const int naps = settings_.dedicated ? idle - dedicated_yields : idle;
-    if (naps <= naps_before_sleep ||
+    if (idle - spins <= naps_before_sleep ||
         (unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load())) {
-      sleep(bed, bell, nap_ns);
+      sleep(bed, thread_bell_, seen, nap_ns);
       nap_ns = std::min(2 * nap_ns, longest_nap_ns);
       continue;
     }
     asleep_.store(true, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in post()
     if (unfinished_.load(std::memory_order_relaxed) == 0 || !allowed_.load())
-      sleep(bed, bell, sleep_ns);
+      sleep(bed, thread_bell_, seen, sleep_ns);
     else
       bed.clear();
     asleep_.store(false, std::memory_order_relaxed);
     if (unfinished_.load(std::memory_order_relaxed) != 0) {
       idle = 0;
-      nap_ns = first_nap_ns;
+      nap_ns = shortest_nap_ns;
     }
   }
 }

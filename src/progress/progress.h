@@ -101,8 +101,16 @@ class Driver {
   void settle(Queue& finished);
   void make(Bed& bed) const;
 
-  void sleep(Bed& bed, std::uint32_t bell, std::int64_t timeout_ns);
-  void ring();
+  // Ranks that wait and the thread are woken apart: a rank that completes what it waits for by
+  // itself would otherwise wake the thread each time.
+  struct Bell {
+    std::atomic<std::uint32_t> rung{0};
+    std::atomic<std::uint32_t> sleepers{0};
+    [[nodiscard]] std::uint32_t seen() const { return rung.load(std::memory_order_seq_cst); }
+    void ring();
+  };
+  // Until a word of the bed changes, or the bell is rung after `seen`.
+  void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns);
   void start_thread();
   void serve();
 
@@ -114,11 +122,10 @@ class Driver {
   std::atomic<Operation*> finished_{nullptr};  // the latest first
   std::atomic<std::uint32_t> outstanding_{0};
   std::atomic<std::uint32_t> unfinished_{0};
-  std::atomic<std::uint32_t> bell_{0};      // changes when sleepers should look
-  std::atomic<std::uint32_t> sleepers_{0};  // on the bell
-  std::atomic<std::uint32_t> waiting_{0};   // ranks' threads that wait
-  std::atomic<bool> wants_thread_{false};   // some lane wants the thread to drive
-  std::atomic<bool> asleep_{false};         // the thread, until somebody rings
+  std::atomic<std::uint32_t> waiting_{0};  // ranks' threads that wait
+  Bell ranks_bell_, thread_bell_;
+  std::atomic<bool> wants_thread_{false};  // some lane wants the thread to drive
+  std::atomic<bool> asleep_{false};        // the thread, until somebody rings
 
   Settings settings_;
   std::once_flag configured_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "mpi/entries.h"
 #include "mpi/side.h"
 
 namespace tutti::mpi {
@@ -62,12 +63,14 @@ class Requests {
   };
 
   void add(Started<H>& started) {
+    g_requests_under_way.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     started.after = first_;
     if (first_ != nullptr) first_->before = &started;
     first_ = &started;
   }
   void remove(Started<H>& started) {
+    g_requests_under_way.fetch_sub(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     (started.before != nullptr ? started.before->after : first_) = started.after;
     if (started.after != nullptr) started.after->before = started.before;
@@ -81,6 +84,7 @@ class Requests {
 
   [[nodiscard]] bool any_failed() const { return failures_.load(std::memory_order_relaxed) != 0; }
   void fail(const Failure& failure) {
+    g_requests_under_way.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     failed_.push_back(failure);
     failures_.store(failed_.size(), std::memory_order_relaxed);
@@ -93,6 +97,7 @@ class Requests {
     if (found == failed_.end()) return false;
     failure = *found;
     failed_.erase(found);
+    g_requests_under_way.fetch_sub(1, std::memory_order_relaxed);
     failures_.store(failed_.size(), std::memory_order_relaxed);
     return true;
   }

@@ -3,6 +3,7 @@
 // holds any family's handle, and the family that was found takes as much of it as it uses.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "mpi/native.h"
@@ -43,6 +44,13 @@ struct Entries : Forms<Word, int, int> {
   // A communicator has been made.
   void (*made)(const void* comm);
 };
+
+// Requests of Tutti's that are not completed, or whose error has not been told. Only while there
+// are any are the entries for requests needed.
+inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
+[[nodiscard]] inline std::uint32_t requests_under_way() {
+  return g_requests_under_way.load(std::memory_order_relaxed);
+}
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence
 // when there is none.

@@ -58,24 +58,6 @@ TUTTI_COLLECTIVE(reduce_scatter_block, Reduce_scatter_block, 6, 7)
 TUTTI_COLLECTIVE(scan, Scan, 6, 7)
 TUTTI_COLLECTIVE(exscan, Exscan, 6, 7)
 
-#define TUTTI_REQUEST(name, entry, count)                              \
-  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {              \
-    return tutti::mpi::pass(entries().entry, TUTTI_ARGUMENTS_##count); \
-  }
-
-TUTTI_REQUEST(Wait, wait, 2)
-TUTTI_REQUEST(Test, test, 3)
-TUTTI_REQUEST(Waitall, waitall, 3)
-TUTTI_REQUEST(Testall, testall, 4)
-TUTTI_REQUEST(Waitany, waitany, 4)
-TUTTI_REQUEST(Testany, testany, 5)
-TUTTI_REQUEST(Waitsome, waitsome, 5)
-TUTTI_REQUEST(Testsome, testsome, 5)
-TUTTI_REQUEST(Request_get_status, request_get_status, 3)
-TUTTI_REQUEST(Request_get_status_all, request_get_status_all, 4)
-TUTTI_REQUEST(Request_get_status_any, request_get_status_any, 5)
-TUTTI_REQUEST(Request_get_status_some, request_get_status_some, 5)
-
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }
 TUTTI_EXPORT void tutti_forget_last_way() { tutti::engine::forget_last_way(); }

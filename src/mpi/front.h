@@ -264,6 +264,7 @@ class Front {
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
   Requests<H> requests_;
+  progress::Driver* driver_ = &engine::driver();
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;
   std::vector<std::shared_ptr<const void>> retained_;

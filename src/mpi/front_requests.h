@@ -115,23 +115,22 @@ template <class H>
 template <class Test, class Native>
 int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
-  progress::Driver& driver = engine::driver();
+  progress::Driver& driver = *self_->driver_;
   if (driver.outstanding() == 0) [[likely]]
     return tell_failures(wanted, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
   {
     progress::Driver::Wait wait(driver);
     while (driver.outstanding() != 0) {
+      if (wait.would_sleep())
+        wait.step(all_ours(wanted));
+      else
+        for (int steps = 0; steps < steps_per_test && !driver.has_finished(); ++steps)
+          wait.step(false);
       reap();
       int flag = 0;
       const int code = tell_failures(wanted, [&] { return test(&flag); });
       if (code != 0 || flag != 0) return code;
-      if (wait.would_sleep()) {
-        wait.step(all_ours(wanted));
-        continue;
-      }
-      for (int steps = 0; steps < steps_per_test && !driver.has_finished(); ++steps)
-        wait.step(false);
     }
   }
   return tell_failures(wanted, native);
@@ -140,7 +139,7 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
 template <class H>
 template <class Native>
 int Front<H>::test_with(const Wanted& wanted, Native native) {
-  progress::Driver& driver = engine::driver();
+  progress::Driver& driver = *self_->driver_;
   if (driver.outstanding() == 0) [[likely]]
     return tell_failures(wanted, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::test, 0);

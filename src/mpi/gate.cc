@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMPI_X for Fortran programs, and both names of what makes communicators. A Fortran wrapper turns
-// handles, sentinels and array descriptors into C's and then calls a C function; Open MPI's call
-// PMPI_X, MPICH's do so where there is no buffer. So Tutti exports PMPI_X as well: calls from the
-// MPI's Fortran library go where calls of MPI_X go, all others (the MPI's own, a profiler's, a
-// program's) to the MPI.
+// PMPI_X for Fortran programs, and both names of what makes communicators or completes requests. A
+// Fortran wrapper turns handles, sentinels and array descriptors into C's and then calls a C
+// function; Open MPI's call PMPI_X, MPICH's do so where there is no buffer. So Tutti exports PMPI_X
+// as well: calls from the MPI's Fortran library go where calls of MPI_X go, all others (the MPI's
+// own, a profiler's, a program's) to the MPI.
 //
 // The `_c` functions have no gate: no Fortran wrapper calls PMPI_X_c, and where the MPI has none,
 // programs must not find any.
@@ -46,21 +46,32 @@ Function native(std::atomic<Function>& known, const char* name) {
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
-#define TUTTI_GATE_FOR(callers_of_ours, name, entry, count)                             \
-  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                              \
-    constinit static std::atomic<Function> known{nullptr};                              \
-    const Caller caller = callers.of(__builtin_return_address(0));                      \
-    const Function to = (callers_of_ours) ? reinterpret_cast<Function>(entries().entry) \
-                                          : native(known, "PMPI_" #name);               \
-    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count);       \
+#define TUTTI_GATE(name, entry, count)                                            \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
+    constinit static std::atomic<Function> known{nullptr};                        \
+    const Function to = callers.fortran(__builtin_return_address(0))              \
+                            ? reinterpret_cast<Function>(entries().entry)         \
+                            : native(known, "PMPI_" #name);                       \
+    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count); \
   }
 
-#define TUTTI_GATE(name, entry, count) TUTTI_GATE_FOR(caller == Caller::fortran, name, entry, count)
-
-// What completes requests also serves profilers, which may have left MPI_Ix to Tutti, and then wait
-// by PMPI_Wait.
-#define TUTTI_REQUEST_GATE(name, entry, count) \
-  TUTTI_GATE_FOR(caller != Caller::mpi, name, entry, count)
+// What completes requests is the MPI's own while none of Tutti's is under way. PMPI_X too is for
+// anybody but the MPI itself: a tool may have left MPI_Ix to Tutti, and then wait by PMPI_Wait.
+#define TUTTI_REQUEST_GATE(name, entry, count)                                               \
+  static int complete_##name(bool ours, TUTTI_PARAMETERS_##count) {                          \
+    constinit static std::atomic<Function> known{nullptr};                                   \
+    const Function to =                                                                      \
+        ours ? reinterpret_cast<Function>(entries().entry) : native(known, "PMPI_" #name);   \
+    return reinterpret_cast<int (*)(TUTTI_PARAMETERS_##count)>(to)(TUTTI_ARGUMENTS_##count); \
+  }                                                                                          \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {                                    \
+    return complete_##name(requests_under_way() != 0, TUTTI_ARGUMENTS_##count);              \
+  }                                                                                          \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                                   \
+    const bool ours =                                                                        \
+        requests_under_way() != 0 && callers.of(__builtin_return_address(0)) != Caller::mpi; \
+    return complete_##name(ours, TUTTI_ARGUMENTS_##count);                                   \
+  }
 
 // A collective, blocking and not: `more` is one more than `count`.
 #define TUTTI_GATES(name, Name, count, more)     \

@@ -21,8 +21,9 @@ constexpr std::int64_t sleep_ns = 3'600'000'000'000;
 // What a thread without lanes to drive does before it sleeps until somebody rings.
 constexpr int naps_before_sleep = 100;
 // Yields of a thread on a core of its own before it takes naps.
-constexpr int dedicated_yields = 2000;
+constexpr int dedicated_yields = 20'000;
 constexpr int rounds_per_look = 8;
+constexpr std::int64_t served_yields = 2;
 
 // Pushes to a list whose latest is first.
 void push(std::atomic<Operation*>& list, Operation& operation) {
@@ -174,8 +175,12 @@ Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
 Driver::Wait::~Wait() { driver_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
 
 bool Driver::Wait::would_sleep() const {
-  const segment::Patience& patience = driver_.settings_.patience;
-  return polls_ >= patience.polls && yields_ >= patience.yields;
+  const Settings& settings = driver_.settings_;
+  // Where ranks share cores and the thread has one of its own, to try for long would only take the
+  // core from a rank that computes.
+  const bool served = settings.dedicated && settings.patience.polls == 0;
+  return polls_ >= settings.patience.polls &&
+         yields_ >= (served ? served_yields : settings.patience.yields);
 }
 
 void Driver::Wait::step(bool may_sleep) {

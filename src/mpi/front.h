@@ -158,6 +158,9 @@ class Front {
   static int waitsome(int count, void* requests, int* done, int* indices, void* statuses);
   static int testsome(int count, void* requests, int* done, int* indices, void* statuses);
   static int request_get_status(Word request, int* flag, void* status);
+  static constexpr int undefined = -32766;  // MPI_UNDEFINED, in all families
+  static int get_statuses(int count, const void* requests, void* statuses, int* done, int* indices,
+                          int most);
   static int request_get_status_all(int count, const void* requests, int* flag, void* statuses);
   static int request_get_status_any(int count, const void* requests, int* index, int* flag,
                                     void* status);
@@ -252,7 +255,7 @@ class Front {
   HandleMap<DatatypeRow> types_;
   HandleMap<OpRow> ops_;
   Layouts<H> layouts_;
-  H world_{}, null_comm_{}, byte_{};
+  H world_{}, null_comm_{}, byte_{}, null_request_{};
   const void* in_place_ = nullptr;
 
   std::once_flag prepared_once_;

@@ -32,6 +32,7 @@ const Entries& Front<H>::open(const Library& library) {
   };
   self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
   self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
+  self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
   for (const DatatypeRow& row : datatype_rows())

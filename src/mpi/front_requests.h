@@ -216,27 +216,79 @@ int Front<H>::request_get_status(Word request, int* flag, void* status) {
       {}, [&] { return self_->native_.request_get_status(handle(request), flag, status); });
 }
 
+// Those of MPI 4.1 for several requests. An MPI without them is asked for one after the other: a
+// program may look for them in the process, and finds Tutti's.
+template <class H>
+int Front<H>::get_statuses(int count, const void* requests, void* statuses, int* done, int* indices,
+                           int most) {
+  const StatusLayout layout = status_layout(self_->library_.family);
+  const auto* handles = static_cast<const H*>(requests);
+  const bool ignores = reinterpret_cast<std::uintptr_t>(statuses) == layout.ignore;
+  bool active = false;
+  *done = 0;
+  for (int i = 0; i < count && *done < most; ++i) {
+    if (handles[i] == self_->null_request_) continue;
+    active = true;
+    void* status = ignores ? statuses
+                           : static_cast<std::byte*>(statuses) +
+                                 static_cast<std::size_t>(*done) * layout.bytes;
+    int flag = 0;
+    const int code = self_->native_.request_get_status(handles[i], &flag, status);
+    if (code != 0) return code;
+    if (flag != 0) indices[(*done)++] = i;
+  }
+  if (!active) *done = undefined;
+  return 0;
+}
+
 template <class H>
 int Front<H>::request_get_status_all(int count, const void* requests, int* flag, void* statuses) {
   const auto native = self_->native_.request_get_status_all;
-  if (native == nullptr) return error_classes(self_->library_.family).other;
-  return test_with({}, [&] { return native(count, requests, flag, statuses); });
+  return test_with({}, [&] {
+    if (native != nullptr) return native(count, requests, flag, statuses);
+    const StatusLayout layout = status_layout(self_->library_.family);
+    const bool ignores = reinterpret_cast<std::uintptr_t>(statuses) == layout.ignore;
+    *flag = 1;
+    for (int i = 0; i < count && *flag != 0; ++i) {
+      void* status =
+          ignores ? statuses
+                  : static_cast<std::byte*>(statuses) + static_cast<std::size_t>(i) * layout.bytes;
+      const H request = static_cast<const H*>(requests)[i];
+      if (const int code = self_->native_.request_get_status(request, flag, status); code != 0)
+        return code;
+    }
+    return 0;
+  });
 }
 
 template <class H>
 int Front<H>::request_get_status_any(int count, const void* requests, int* index, int* flag,
                                      void* status) {
   const auto native = self_->native_.request_get_status_any;
-  if (native == nullptr) return error_classes(self_->library_.family).other;
-  return test_with({}, [&] { return native(count, requests, index, flag, status); });
+  return test_with({}, [&] {
+    if (native != nullptr) return native(count, requests, index, flag, status);
+    int done = 0;
+    *index = undefined;
+    const int code = get_statuses(count, requests, status, &done, index, 1);
+    *flag = done != 0;
+    if (done != undefined || code != 0) return code;
+    // An empty status, of which not every MPI sets the error.
+    const StatusLayout layout = status_layout(self_->library_.family);
+    constexpr int success = 0;
+    if (reinterpret_cast<std::uintptr_t>(status) != layout.ignore)
+      std::memcpy(static_cast<std::byte*>(status) + layout.error, &success, sizeof success);
+    return self_->native_.request_get_status(self_->null_request_, flag, status);
+  });
 }
 
 template <class H>
 int Front<H>::request_get_status_some(int count, const void* requests, int* done, int* indices,
                                       void* statuses) {
   const auto native = self_->native_.request_get_status_some;
-  if (native == nullptr) return error_classes(self_->library_.family).other;
-  return test_with({}, [&] { return native(count, requests, done, indices, statuses); });
+  return test_with({}, [&] {
+    if (native != nullptr) return native(count, requests, done, indices, statuses);
+    return get_statuses(count, requests, statuses, done, indices, count);
+  });
 }
 
 }  // namespace tutti::mpi

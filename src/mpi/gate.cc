@@ -73,6 +73,15 @@ Function native(std::atomic<Function>& known, const char* name) {
     return complete_##name(ours, TUTTI_ARGUMENTS_##count);                                   \
   }
 
+// What not every MPI has is Tutti's throughout.
+#define TUTTI_STATUS_GATE(name, entry, count)              \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {  \
+    return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
+  }                                                        \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) { \
+    return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
+  }
+
 // A collective, blocking and not: `more` is one more than `count`.
 #define TUTTI_GATES(name, Name, count, more)     \
   static_assert(arity(&Entries::name) == count); \
@@ -132,9 +141,9 @@ TUTTI_REQUEST_GATE(Testany, testany, 5)
 TUTTI_REQUEST_GATE(Waitsome, waitsome, 5)
 TUTTI_REQUEST_GATE(Testsome, testsome, 5)
 TUTTI_REQUEST_GATE(Request_get_status, request_get_status, 3)
-TUTTI_REQUEST_GATE(Request_get_status_all, request_get_status_all, 4)
-TUTTI_REQUEST_GATE(Request_get_status_any, request_get_status_any, 5)
-TUTTI_REQUEST_GATE(Request_get_status_some, request_get_status_some, 5)
+TUTTI_STATUS_GATE(Request_get_status_all, request_get_status_all, 4)
+TUTTI_STATUS_GATE(Request_get_status_any, request_get_status_any, 5)
+TUTTI_STATUS_GATE(Request_get_status_some, request_get_status_some, 5)
 
 TUTTI_MAKER(Comm_dup, 2, b)
 TUTTI_MAKER(Comm_dup_with_info, 3, c)

@@ -64,6 +64,7 @@ class Front {
   // --- communicators (front_life.cc)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
   [[nodiscard]] bool prepare();
+  [[nodiscard]] bool is_ready();
   [[nodiscard]] Seat* seat_of(H comm, bool may_take);
   Seat* take_seat(H comm);
   [[nodiscard]] bool has_strangers(H comm, int size) const;

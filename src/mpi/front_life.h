@@ -223,6 +223,19 @@ bool Front<H>::prepare() {
   return prepared_;
 }
 
+// Where MPI_Init was not seen (called as PMPI_Init), ranks join when communicators are used. A
+// program that has only sessions never has a world.
+template <class H>
+bool Front<H>::is_ready() {
+  if (prepared_) [[likely]]
+    return true;
+  int initialized = 0;
+  if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
+  if (!prepare()) return false;
+  if (*options().trace != '\0') trace::start();
+  return true;
+}
+
 template <class H>
 typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
   // An MPI takes longer to look up an attribute than Tutti for a small collective.
@@ -293,20 +306,14 @@ void Front<H>::made(const void* comm) {
   H made{};
   std::memcpy(&made, comm, sizeof made);
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
-  if (made != self_->null_comm_ && !options().off && !self_->ended_ && self_->prepare())
+  if (made != self_->null_comm_ && !self_->ended_ && self_->is_ready())
     (void)self_->seat_of(made, true);
 }
 
 template <class H>
 bool Front<H>::find_team(Call<H>& call, Collective collective) {
   call.collective = collective;
-  if (!prepared_) [[unlikely]] {
-    // MPI_Init was not seen (called as PMPI_Init): join when communicators are used.
-    int initialized = 0;
-    if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
-    if (!prepare()) return false;
-    if (*options().trace != '\0') trace::start();
-  }
+  if (!is_ready()) return false;
   if (ended_ || call.comm == null_comm_) return false;
   Seat* seat = seat_of(call.comm, call.blocking);
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");

@@ -67,7 +67,12 @@ class Team : public std::enable_shared_from_this<Team> {
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
   // Whoever notices a trouble says so on standard error.
-  Trouble run(coll::Collective collective, coll::Work work);
+  // The choice of stores in `work` is the team's.
+  Trouble run(coll::Collective collective, coll::Work& work);
+  Trouble run(coll::Collective collective, const coll::Work& work) {
+    coll::Work own = work;
+    return run(collective, own);
+  }
 
   // The same, nonblocking: `pending` holds the collective and the work, and goes to the driver.
   // When it comes back from there, a thread of the rank calls finish(), in any order.

@@ -251,7 +251,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   return Trouble::none;
 }
 
-Trouble Team::run(coll::Collective collective, coll::Work work) {
+Trouble Team::run(coll::Collective collective, coll::Work& work) {
   if (trace::on()) [[unlikely]]
     return run_traced(collective, work);
   return run_now(collective, work);

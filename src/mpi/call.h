@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/engine.h"
@@ -16,18 +18,44 @@ namespace tutti::mpi {
 
 template <class H>
 struct Call {
-  // `packs_on`: a communicator that is there until the call is over.
-  Call(const Native<H>& native, H communicator, H packs_on)
-      : comm(communicator), out(native, packs_on), in(native, packs_on) {}
+  // `packs_on`: a communicator that is there until the call is over. `keeper`: of a nonblocking
+  // one.
+  Call(const Native<H>& native, H communicator, H packs_on, Keeper<H>* keeper = nullptr)
+      : comm(communicator), native_(native), packs_on_(packs_on), keeper_(keeper) {}
+
+  // What is sent and what is received, made when they are first asked for: small collectives that
+  // need none would notice.
+  Side<H>& out() { return made(out_); }
+  Side<H>& in() { return made(in_); }
+  // When it is over: to where only the MPI, or a layout, can put it.
+  void unpack() {
+    if (in_) in_->unpack();
+  }
+  std::size_t add_part(std::size_t begin, std::size_t count) {
+    if (!parts_) parts_.emplace();
+    parts_->push_back({begin, count});
+    return begin + count;
+  }
+  [[nodiscard]] std::span<const coll::Slice> parts() const { return parts_->all(); }
+  [[nodiscard]] bool blocking() const { return keeper_ == nullptr; }
 
   H comm;
-  bool blocking = true;
   coll::Collective collective = coll::Collective::barrier;
   engine::Team* team = nullptr;
   coll::Work work;
-  Side<H> out, in;  // what is sent and what is received
-  Few<coll::Slice> parts;
   Temporary copy;
+
+ private:
+  Side<H>& made(std::optional<Side<H>>& side) {
+    if (!side) side.emplace(native_, packs_on_, keeper_);
+    return *side;
+  }
+
+  const Native<H>& native_;
+  H packs_on_;
+  Keeper<H>* keeper_;
+  std::optional<Side<H>> out_, in_;
+  std::optional<Few<coll::Slice>> parts_;
 };
 
 // One that has given a request. It is the MPI's, until that calls the request's free function, and
@@ -35,11 +63,7 @@ struct Call {
 template <class H>
 struct Started : engine::Pending {
   Started(const Native<H>& native, Layouts<H>& layouts, H comm, H packs_on)
-      : keeper(native, layouts), call(native, comm, packs_on) {
-    call.blocking = false;
-    call.out.keep_types_in(keeper);
-    call.in.keep_types_in(keeper);
-  }
+      : keeper(native, layouts), call(native, comm, packs_on, &keeper) {}
   static void release(Started* started) {
     if (started->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete started;
   }

@@ -64,8 +64,10 @@ class Front {
   // --- communicators (front_life.cc)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
   [[nodiscard]] bool prepare();
-  [[nodiscard]] bool is_ready();
+  [[nodiscard]] bool is_ready() { return prepared_ || make_ready(); }
+  [[nodiscard]] bool make_ready();
   [[nodiscard]] Seat* seat_of(H comm, bool may_take);
+  [[nodiscard]] Seat* look_up_seat(H comm, bool may_take);
   Seat* take_seat(H comm);
   [[nodiscard]] bool has_strangers(H comm, int size) const;
   static int on_copy(H, int, void*, void*, void*, int* flag);
@@ -74,7 +76,7 @@ class Front {
   // Finds the team that takes the call. False: the MPI does, which has been noted.
   [[nodiscard]] bool find_team(Call<H>& call, Collective collective);
   bool leave(const Call<H>& call, const char* why) {
-    ledger_.left(engine::kind_of(call.collective, call.blocking), why);
+    ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
     return false;
   }
   [[nodiscard]] static bool is_member(const Call<H>& call, int rank) {

@@ -32,7 +32,7 @@ int Front<H>::enter(H comm, Prepare prepare) {
     native_.comm_call_errhandler(comm, code);
     return code;
   }
-  call.in.unpack();
+  call.unpack();
   return 0;
 }
 
@@ -46,8 +46,13 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   if (!find_team(call, Collective::bcast) || count <= 0 || !is_member(call, root)) return false;
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return false;  // all see that alike
+  if (element.layout == nullptr && !element.opaque) [[likely]] {
+    call.work = {
+        .recv = buffer, .count = static_cast<std::size_t>(count) * element.bytes, .root = root};
+    return buffer != nullptr;
+  }
   const bool sends = call.team->rank() == root;
-  Side<H>& side = sends ? call.out : call.in;
+  Side<H>& side = sends ? call.out() : call.in();
   side.flatten();
   side.add(buffer, 0, count, element);
   side.settle(sends);
@@ -101,12 +106,11 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   for (int i = 0; i < call.team->size(); ++i) {
     const N each = counts != nullptr ? counts[i] : count;
     if (each < 0) return false;
-    call.parts.push_back({all, static_cast<std::size_t>(each)});
-    all += static_cast<std::size_t>(each);
+    all = call.add_part(all, static_cast<std::size_t>(each));
   }
   if (all == 0) return false;
   coll::Work& work = call.work;
-  work = {.send = send, .recv = recv, .count = all, .parts = call.parts.all()};
+  work = {.send = send, .recv = recv, .count = all, .parts = call.parts()};
   if (!plan(call, type, op)) return false;
   const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
   if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;

@@ -226,9 +226,7 @@ bool Front<H>::prepare() {
 // Where MPI_Init was not seen (called as PMPI_Init), ranks join when communicators are used. A
 // program that has only sessions never has a world.
 template <class H>
-bool Front<H>::is_ready() {
-  if (prepared_) [[likely]]
-    return true;
+bool Front<H>::make_ready() {
   int initialized = 0;
   if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
   if (!prepare()) return false;
@@ -237,19 +235,24 @@ bool Front<H>::is_ready() {
 }
 
 template <class H>
-typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
+inline typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
   // An MPI takes longer to look up an attribute than Tutti for a small collective.
   thread_local Recent recent;
   const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
-  if (recent.seat != nullptr && recent.comm == comm && recent.deletions == deletions)
+  if (recent.seat != nullptr && recent.comm == comm && recent.deletions == deletions) [[likely]]
     return recent.seat;
+  Seat* seat = look_up_seat(comm, may_take);
+  if (seat != nullptr) recent = {comm, seat, deletions};
+  return seat;
+}
+
+template <class H>
+typename Front<H>::Seat* Front<H>::look_up_seat(H comm, bool may_take) {
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (!found && !may_take) return nullptr;
-  Seat* seat = found ? static_cast<Seat*>(value) : take_seat(comm);
-  recent = {comm, seat, deletions};
-  return seat;
+  return found ? static_cast<Seat*>(value) : take_seat(comm);
 }
 
 // When a communicator is made, or at its first blocking collective: all of its members are there,
@@ -311,11 +314,11 @@ void Front<H>::made(const void* comm) {
 }
 
 template <class H>
-bool Front<H>::find_team(Call<H>& call, Collective collective) {
+inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
   call.collective = collective;
   if (!is_ready()) return false;
   if (ended_ || call.comm == null_comm_) return false;
-  Seat* seat = seat_of(call.comm, call.blocking);
+  Seat* seat = seat_of(call.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) return leave(call, seat->why);
   call.team = seat->team.get();

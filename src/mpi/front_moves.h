@@ -44,9 +44,9 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 
 template <class H>
 bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
-  call.out.settle(true);
-  call.in.settle(call.out.blocks().empty());  // in place, what is received leaves the own block
-  call.work = {.count = bytes, .root = root, .out = call.out.blocks(), .in = call.in.blocks()};
+  call.out().settle(true);
+  call.in().settle(call.out().blocks().empty());  // in place, what is received leaves the own block
+  call.work = {.count = bytes, .root = root, .out = call.out().blocks(), .in = call.in().blocks()};
   return true;
 }
 
@@ -66,11 +66,11 @@ bool Front<H>::take_gather(Call<H>& call, Collective collective, const void* sen
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
   const bool at_root = call.team->rank() == root;
-  if (at_root && (recv == in_place() || !add_in(call.in, call.team->size()))) return false;
+  if (at_root && (recv == in_place() || !add_in(call.in(), call.team->size()))) return false;
   if (!(at_root && send == in_place()) &&
-      (send == in_place() || !add_evenly(call.out, send, send_count, send_type, 1)))
+      (send == in_place() || !add_evenly(call.out(), send, send_count, send_type, 1)))
     return false;
-  const std::size_t bytes = even ? (at_root ? call.in : call.out).blocks()[0].bytes : 0;
+  const std::size_t bytes = even ? (at_root ? call.in() : call.out()).blocks()[0].bytes : 0;
   return (!even || bytes > 0) && move(call, root, bytes);
 }
 
@@ -82,11 +82,11 @@ bool Front<H>::take_scatter(Call<H>& call, Collective collective, Add add_out, c
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
   const bool at_root = call.team->rank() == root;
-  if (at_root && (send == in_place() || !add_out(call.out, call.team->size()))) return false;
+  if (at_root && (send == in_place() || !add_out(call.out(), call.team->size()))) return false;
   if (!(at_root && recv == in_place()) &&
-      (recv == in_place() || !add_evenly(call.in, recv, recv_count, recv_type, 1)))
+      (recv == in_place() || !add_evenly(call.in(), recv, recv_count, recv_type, 1)))
     return false;
-  const std::size_t bytes = even ? (at_root ? call.out : call.in).blocks()[0].bytes : 0;
+  const std::size_t bytes = even ? (at_root ? call.out() : call.in()).blocks()[0].bytes : 0;
   return (!even || bytes > 0) && move(call, root, bytes);
 }
 
@@ -95,15 +95,15 @@ template <class Add>
 bool Front<H>::take_allgather(Call<H>& call, Collective collective, const void* send,
                               Count send_count, H send_type, const void* recv, Add add_in) {
   if (!find_team(call, collective) || recv == in_place()) return false;
-  if (!add_in(call.in, call.team->size())) return false;
+  if (!add_in(call.in(), call.team->size())) return false;
   const std::size_t bytes =
-      collective == Collective::allgather ? call.in.blocks()[0].bytes : call.in.bytes();
+      collective == Collective::allgather ? call.in().blocks()[0].bytes : call.in().bytes();
   if (bytes == 0) return false;
   if (send != in_place())
-    return add_evenly(call.out, send, send_count, send_type, 1) && move(call, 0, bytes);
-  call.in.settle(true);
+    return add_evenly(call.out(), send, send_count, send_type, 1) && move(call, 0, bytes);
+  call.in().settle(true);
   const auto me = static_cast<std::size_t>(call.team->rank());
-  call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
+  call.work = {.count = bytes, .out = call.in().blocks().subspan(me, 1), .in = call.in().blocks()};
   return true;
 }
 
@@ -113,21 +113,21 @@ bool Front<H>::take_alltoall(Call<H>& call, Collective collective, AddOut add_ou
                              const void* send, const void* recv) {
   const bool even = collective == Collective::alltoall;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
-  if (recv == in_place() || !add_in(call.in, call.team->size())) return false;
-  const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
+  if (recv == in_place() || !add_in(call.in(), call.team->size())) return false;
+  const std::size_t bytes = even ? call.in().blocks()[0].bytes : 0;
   if (even && bytes == 0) return false;
-  if (send != in_place()) return add_out(call.out, call.team->size()) && move(call, 0, bytes);
+  if (send != in_place()) return add_out(call.out(), call.team->size()) && move(call, 0, bytes);
   // What is sent will be overwritten by what is received, so it is sent from a copy.
-  call.in.settle(true);
-  call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
+  call.in().settle(true);
+  call.copy.reset(std::max<std::size_t>(1, call.in().bytes()));
   std::byte* next = call.copy.get();
   const Described<H> byte{byte_, 1, 1};
-  for (const coll::Block& block : call.in.blocks()) {
+  for (const coll::Block& block : call.in().blocks()) {
     coll::pack(next, block, 0, block.bytes);
-    call.out.add(next, 0, static_cast<Count>(block.bytes), byte);
+    call.out().add(next, 0, static_cast<Count>(block.bytes), byte);
     next += block.bytes;
   }
-  call.work = {.count = bytes, .out = call.out.blocks(), .in = call.in.blocks()};
+  call.work = {.count = bytes, .out = call.out().blocks(), .in = call.in().blocks()};
   return true;
 }
 

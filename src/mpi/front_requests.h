@@ -58,7 +58,7 @@ void Front<H>::reap() {
     const bool has_comm = !started->call.team->disbanded();
     const engine::Trouble trouble = engine::Team::finish(*started);
     if (trouble == engine::Trouble::none) [[likely]]
-      started->call.in.unpack();
+      started->call.unpack();
     else
       self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->world_,
                              self_->code_of(trouble)});

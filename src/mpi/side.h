@@ -127,11 +127,12 @@ class Keeper {
 template <class H>
 class Side {
  public:
-  Side(const Native<H>& native, H comm) : native_(native), comm_(comm) {}
+  // `keeper`: of a nonblocking call.
+  Side(const Native<H>& native, H comm, Keeper<H>* keeper)
+      : native_(native), comm_(comm), keeper_(keeper) {}
 
   // For a collective that knows nothing of layouts.
   void flatten() { flat_ = true; }
-  void keep_types_in(Keeper<H>& keeper) { keeper_ = &keeper; }
 
   // The next block: `count` elements, `offset` bytes behind `base` (which may be MPI_BOTTOM).
   void add(const void* base, Aint offset, Count count, Described<H> type) {
@@ -213,8 +214,8 @@ class Side {
 
   const Native<H>& native_;
   H comm_;
+  Keeper<H>* keeper_;
   bool flat_ = false;
-  Keeper<H>* keeper_ = nullptr;  // of a nonblocking call
   Few<coll::Block> blocks_;
   std::vector<Opaque> opaque_;
   std::size_t opaque_bytes_ = 0;

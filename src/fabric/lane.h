@@ -11,9 +11,7 @@ namespace tutti::fabric {
 
 class LaneHost : public Peers {
  public:
-  LaneHost(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
-           Emergencies emergencies)
-      : Peers(std::move(peers), ways, patience, emergencies) {}
+  using Peers::Peers;
 
   template <class Condition>
   struct Await {

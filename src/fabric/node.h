@@ -9,9 +9,7 @@ namespace tutti::fabric {
 
 class NodeHost : public Peers {
  public:
-  NodeHost(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
-           Emergencies emergencies)
-      : Peers(std::move(peers), ways, patience, emergencies) {}
+  using Peers::Peers;
 
   template <class Condition>
   struct Await {

@@ -12,7 +12,7 @@ namespace tutti::mpi {
 
 using Word = std::uintptr_t;
 
-struct Entries : Forms<Word, int, int> {
+struct Entries : Forms<Word, int, int>, Completing<Word> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
@@ -24,22 +24,6 @@ struct Entries : Forms<Word, int, int> {
   Forms<Word, Count, Aint> large;
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;
-
-  // Requests and statuses are the MPI's own, arrays of them too.
-  int (*wait)(void* request, void* status);
-  int (*test)(void* request, int* flag, void* status);
-  int (*waitall)(int count, void* requests, void* statuses);
-  int (*testall)(int count, void* requests, int* flag, void* statuses);
-  int (*waitany)(int count, void* requests, int* index, void* status);
-  int (*testany)(int count, void* requests, int* index, int* flag, void* status);
-  int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
-  int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
-  int (*request_get_status)(Word request, int* flag, void* status);
-  int (*request_get_status_all)(int count, const void* requests, int* flag, void* statuses);
-  int (*request_get_status_any)(int count, const void* requests, int* index, int* flag,
-                                void* status);
-  int (*request_get_status_some)(int count, const void* requests, int* done, int* indices,
-                                 void* statuses);
 
   // A communicator has been made.
   void (*made)(const void* comm);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that come in two forms: with counts of int, and since MPI-4 (`_c`) with counts of
-// MPI_Count and displacements of MPI_Aint; all of that once more, nonblocking. One list for what
-// the MPI has, in its own handles, and for what Tutti exports, in words.
+// MPI_Count and displacements of MPI_Aint; all of that once more, nonblocking; and what completes
+// requests. One list for what the MPI has, in its own handles, and for what Tutti exports, in
+// words.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,44 @@ struct Forms {
     body(reduce_scatter_block, "Reduce_scatter_block");
     body(scan, "Scan");
     body(exscan, "Exscan");
+  }
+};
+
+// What completes requests or looks at them. Those, and statuses, are the MPI's own, arrays of them
+// too.
+template <class H>
+struct Completing {
+  int (*wait)(void* request, void* status);
+  int (*test)(void* request, int* flag, void* status);
+  int (*waitall)(int count, void* requests, void* statuses);
+  int (*testall)(int count, void* requests, int* flag, void* statuses);
+  int (*waitany)(int count, void* requests, int* index, void* status);
+  int (*testany)(int count, void* requests, int* index, int* flag, void* status);
+  int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
+  int (*request_get_status)(H request, int* flag, void* status);
+  // Of MPI 4.1.
+  int (*request_get_status_all)(int count, const void* requests, int* flag, void* statuses);
+  int (*request_get_status_any)(int count, const void* requests, int* index, int* flag,
+                                void* status);
+  int (*request_get_status_some)(int count, const void* requests, int* done, int* indices,
+                                 void* statuses);
+
+  // Calls body(member, "Wait") and so on.
+  template <class Body>
+  void for_each(Body body) {
+    body(wait, "Wait");
+    body(test, "Test");
+    body(waitall, "Waitall");
+    body(testall, "Testall");
+    body(waitany, "Waitany");
+    body(testany, "Testany");
+    body(waitsome, "Waitsome");
+    body(testsome, "Testsome");
+    body(request_get_status, "Request_get_status");
+    body(request_get_status_all, "Request_get_status_all");
+    body(request_get_status_any, "Request_get_status_any");
+    body(request_get_status_some, "Request_get_status_some");
   }
 };
 

@@ -223,6 +223,21 @@ class Front {
             scan<N, D, Request...>,           exscan<N, D, Request...>};
   }
 
+  static constexpr Completing<Word> completing() {
+    return {wait,
+            test,
+            waitall,
+            testall,
+            waitany,
+            testany,
+            waitsome,
+            testsome,
+            request_get_status,
+            request_get_status_all,
+            request_get_status_any,
+            request_get_status_some};
+  }
+
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
@@ -270,7 +285,7 @@ class Front {
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
   Requests<H> requests_;
-  progress::Driver* driver_ = &engine::driver();
+  progress::Driver& driver_ = engine::driver();
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;
   std::vector<std::shared_ptr<const void>> retained_;

@@ -41,6 +41,7 @@ const Entries& Front<H>::open(const Library& library) {
   fabric::NodeHost::set_idle(progress);
 
   static const Entries entries{forms<int, int>(),
+                               completing(),
                                init,
                                init_thread,
                                finalize,
@@ -52,18 +53,6 @@ const Entries& Front<H>::open(const Library& library) {
                                forms<Count, Aint>(),
                                forms<int, int, void*>(),
                                forms<Count, Aint, void*>(),
-                               wait,
-                               test,
-                               waitall,
-                               testall,
-                               waitany,
-                               testany,
-                               waitsome,
-                               testsome,
-                               request_get_status,
-                               request_get_status_all,
-                               request_get_status_any,
-                               request_get_status_some,
                                made};
   return entries;
 }
@@ -106,7 +95,7 @@ int Front<H>::finalize() {
     // Requests that were freed may be under way still.
     wait_until(
         {}, [](int*) { return 0; }, [] { return 0; });
-    engine::driver().stop();
+    self.driver_.stop();
     // After this allgather nobody waits for anybody, so processes may end in any order.
     self.report();
     self.ended_ = true;
@@ -198,7 +187,7 @@ void Front<H>::progress() {
   int found = 0;
   alignas(8) char status[64];  // larger than any family's
   self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
-  if (engine::driver().outstanding() != 0) engine::driver().drive();
+  if (self_->driver_.outstanding() != 0) self_->driver_.drive();
 }
 
 template <class H>

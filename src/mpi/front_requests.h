@@ -19,8 +19,13 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   auto started = std::make_unique<Started<H>>(native_, layouts_, comm, world_);
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
-  if (native_.grequest_start(on_query, on_free, on_cancel, started.get(), &started->request) != 0)
-    return left;
+  // The others may have begun: there is no way back to the MPI.
+  if (const int code =
+          native_.grequest_start(on_query, on_free, on_cancel, started.get(), &started->request);
+      code != 0) {
+    native_.comm_call_errhandler(comm, code);
+    return code;
+  }
   std::memcpy(request, &started->request, sizeof started->request);
   started->collective = call.collective;
   started->work = call.work;
@@ -52,7 +57,7 @@ int Front<H>::on_cancel(void*, int) {
 // Completes what has finished.
 template <class H>
 void Front<H>::reap() {
-  progress::Queue finished = engine::driver().finished();
+  progress::Queue finished = self_->driver_.finished();
   while (progress::Operation* operation = finished.pop()) {
     auto* started = static_cast<Started<H>*>(operation);
     const bool has_comm = !started->call.team->disbanded();
@@ -80,18 +85,14 @@ int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
   const std::vector<H> before(handles, handles + wanted.count);
   const int code = complete();
   const StatusLayout layout = status_layout(self_->library_.family);
-  const bool writes =
-      wanted.all && reinterpret_cast<std::uintptr_t>(wanted.statuses) != layout.ignore;
   typename Requests<H>::Failure failure{};
   bool failed = false;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (handles[i] == before[i]) continue;
     const bool this_one = self_->requests_.take_failure(before[i], failure);
     failed = failed || this_one;
-    if (!writes || (code != 0 && !this_one)) continue;
-    const int error = this_one ? failure.code : 0;
-    std::memcpy(static_cast<std::byte*>(wanted.statuses) + i * layout.bytes + layout.error, &error,
-                sizeof error);
+    if (!wanted.all || (code != 0 && !this_one)) continue;
+    layout.set_error(layout.at(wanted.statuses, i), this_one ? failure.code : 0);
   }
   if (!failed) return code;
   const int told = wanted.all ? error_classes(self_->library_.family).in_status : failure.code;
@@ -115,7 +116,7 @@ template <class H>
 template <class Test, class Native>
 int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
-  progress::Driver& driver = *self_->driver_;
+  progress::Driver& driver = self_->driver_;
   if (driver.outstanding() == 0) [[likely]]
     return tell_failures(wanted, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
@@ -139,7 +140,7 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
 template <class H>
 template <class Native>
 int Front<H>::test_with(const Wanted& wanted, Native native) {
-  progress::Driver& driver = *self_->driver_;
+  progress::Driver& driver = self_->driver_;
   if (driver.outstanding() == 0) [[likely]]
     return tell_failures(wanted, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::test, 0);
@@ -223,17 +224,14 @@ int Front<H>::get_statuses(int count, const void* requests, void* statuses, int*
                            int most) {
   const StatusLayout layout = status_layout(self_->library_.family);
   const auto* handles = static_cast<const H*>(requests);
-  const bool ignores = reinterpret_cast<std::uintptr_t>(statuses) == layout.ignore;
   bool active = false;
   *done = 0;
   for (int i = 0; i < count && *done < most; ++i) {
     if (handles[i] == self_->null_request_) continue;
     active = true;
-    void* status = ignores ? statuses
-                           : static_cast<std::byte*>(statuses) +
-                                 static_cast<std::size_t>(*done) * layout.bytes;
     int flag = 0;
-    const int code = self_->native_.request_get_status(handles[i], &flag, status);
+    const int code = self_->native_.request_get_status(
+        handles[i], &flag, layout.at(statuses, static_cast<std::size_t>(*done)));
     if (code != 0) return code;
     if (flag != 0) indices[(*done)++] = i;
   }
@@ -247,17 +245,13 @@ int Front<H>::request_get_status_all(int count, const void* requests, int* flag,
   return test_with({}, [&] {
     if (native != nullptr) return native(count, requests, flag, statuses);
     const StatusLayout layout = status_layout(self_->library_.family);
-    const bool ignores = reinterpret_cast<std::uintptr_t>(statuses) == layout.ignore;
+    const auto* handles = static_cast<const H*>(requests);
+    int code = 0;
     *flag = 1;
-    for (int i = 0; i < count && *flag != 0; ++i) {
-      void* status =
-          ignores ? statuses
-                  : static_cast<std::byte*>(statuses) + static_cast<std::size_t>(i) * layout.bytes;
-      const H request = static_cast<const H*>(requests)[i];
-      if (const int code = self_->native_.request_get_status(request, flag, status); code != 0)
-        return code;
-    }
-    return 0;
+    for (int i = 0; i < count && *flag != 0 && code == 0; ++i)
+      code = self_->native_.request_get_status(handles[i], flag,
+                                               layout.at(statuses, static_cast<std::size_t>(i)));
+    return code;
   });
 }
 
@@ -273,10 +267,7 @@ int Front<H>::request_get_status_any(int count, const void* requests, int* index
     *flag = done != 0;
     if (done != undefined || code != 0) return code;
     // An empty status, of which not every MPI sets the error.
-    const StatusLayout layout = status_layout(self_->library_.family);
-    constexpr int success = 0;
-    if (reinterpret_cast<std::uintptr_t>(status) != layout.ignore)
-      std::memcpy(static_cast<std::byte*>(status) + layout.error, &success, sizeof success);
+    status_layout(self_->library_.family).set_error(status, 0);
     return self_->native_.request_get_status(self_->null_request_, flag, status);
   });
 }

@@ -46,7 +46,10 @@ Function native(std::atomic<Function>& known, const char* name) {
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
+#define TUTTI_CHECK_ARITY(entry, count) static_assert(arity<decltype(Entries::entry)> == count);
+
 #define TUTTI_GATE(name, entry, count)                                            \
+  TUTTI_CHECK_ARITY(entry, count)                                                 \
   TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
     constinit static std::atomic<Function> known{nullptr};                        \
     const Function to = callers.fortran(__builtin_return_address(0))              \
@@ -58,6 +61,7 @@ Function native(std::atomic<Function>& known, const char* name) {
 // What completes requests is the MPI's own while none of Tutti's is under way. PMPI_X too is for
 // anybody but the MPI itself: a tool may have left MPI_Ix to Tutti, and then wait by PMPI_Wait.
 #define TUTTI_REQUEST_GATE(name, entry, count)                                               \
+  TUTTI_CHECK_ARITY(entry, count)                                                            \
   static int complete_##name(bool ours, TUTTI_PARAMETERS_##count) {                          \
     constinit static std::atomic<Function> known{nullptr};                                   \
     const Function to =                                                                      \
@@ -75,6 +79,7 @@ Function native(std::atomic<Function>& known, const char* name) {
 
 // What not every MPI has is Tutti's throughout.
 #define TUTTI_STATUS_GATE(name, entry, count)              \
+  TUTTI_CHECK_ARITY(entry, count)                          \
   TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {  \
     return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
   }                                                        \
@@ -83,9 +88,8 @@ Function native(std::atomic<Function>& known, const char* name) {
   }
 
 // A collective, blocking and not: `more` is one more than `count`.
-#define TUTTI_GATES(name, Name, count, more)     \
-  static_assert(arity(&Entries::name) == count); \
-  TUTTI_GATE(Name, name, count)                  \
+#define TUTTI_GATES(name, Name, count, more) \
+  TUTTI_GATE(Name, name, count)              \
   TUTTI_GATE(I##name, started.name, more)
 
 // What makes a communicator: its members then meet. The last argument points to it. `made` is

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "reduce/reduce.h"
@@ -63,11 +64,25 @@ struct ErrorClasses {
   return {};
 }
 
-// How an MPI_Status lies in memory, in bytes, and the value of MPI_STATUSES_IGNORE.
+// How an MPI_Status lies in memory, in bytes, and the value of MPI_STATUSES_IGNORE and
+// MPI_STATUS_IGNORE.
 struct StatusLayout {
   std::size_t bytes;
   std::size_t error;  // MPI_ERROR, an int
   std::uintptr_t ignore;
+
+  // Of an array that may be ignored: then its elements are.
+  [[nodiscard]] void* at(void* statuses, std::size_t index) const {
+    return ignores(statuses) ? statuses : static_cast<std::byte*>(statuses) + index * bytes;
+  }
+  void set_error(void* status, int code) const {
+    if (!ignores(status)) std::memcpy(static_cast<std::byte*>(status) + error, &code, sizeof code);
+  }
+
+ private:
+  [[nodiscard]] bool ignores(const void* status) const {
+    return reinterpret_cast<std::uintptr_t>(status) == ignore;
+  }
 };
 [[nodiscard]] constexpr StatusLayout status_layout(Family family) {
   switch (family) {

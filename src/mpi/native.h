@@ -12,8 +12,9 @@
 
 namespace tutti::mpi {
 
+// What is of MPI 4 is nullptr where the MPI has none.
 template <class H>
-struct Native {
+struct Native : Completing<H> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
@@ -27,26 +28,11 @@ struct Native {
 
   int (*barrier)(H comm);
   Forms<H, int, int> small;
-  Forms<H, Count, Aint> large;  // nullptr where the MPI has none
+  Forms<H, Count, Aint> large;
   int (*ibarrier)(H comm, void* request);
   Forms<H, int, int, void*> small_started;
-  Forms<H, Count, Aint, void*> large_started;  // the same
+  Forms<H, Count, Aint, void*> large_started;
 
-  int (*wait)(void* request, void* status);
-  int (*test)(void* request, int* flag, void* status);
-  int (*waitall)(int count, void* requests, void* statuses);
-  int (*testall)(int count, void* requests, int* flag, void* statuses);
-  int (*waitany)(int count, void* requests, int* index, void* status);
-  int (*testany)(int count, void* requests, int* index, int* flag, void* status);
-  int (*waitsome)(int count, void* requests, int* done, int* indices, void* statuses);
-  int (*testsome)(int count, void* requests, int* done, int* indices, void* statuses);
-  int (*request_get_status)(H request, int* flag, void* status);
-  // Of MPI 4.1; nullptr where the MPI has none.
-  int (*request_get_status_all)(int count, const void* requests, int* flag, void* statuses);
-  int (*request_get_status_any)(int count, const void* requests, int* index, int* flag,
-                                void* status);
-  int (*request_get_status_some)(int count, const void* requests, int* done, int* indices,
-                                 void* statuses);
   int (*grequest_start)(int (*query)(void*, void* status), int (*free)(void*),
                         int (*cancel)(void*, int complete), void* extra, H* request);
   int (*grequest_complete)(H request);
@@ -91,6 +77,11 @@ struct Native {
     mpi.load(free_mem, "PMPI_Free_mem");
     mpi.load(barrier, "PMPI_Barrier");
     mpi.load(ibarrier, "PMPI_Ibarrier");
+    Completing<H>::for_each([&mpi](auto& function, const char* name) {
+      char symbol[48];
+      std::snprintf(symbol, sizeof symbol, "PMPI_%s", name);
+      mpi.load(function, symbol);
+    });
     const auto find = [&mpi](bool starts, const char* suffix) {
       return [&mpi, starts, suffix](auto& function, const char* name) {
         char symbol[48];
@@ -104,18 +95,6 @@ struct Native {
     large.for_each(find(false, "_c"));
     small_started.for_each(find(true, ""));
     large_started.for_each(find(true, "_c"));
-    mpi.load(wait, "PMPI_Wait");
-    mpi.load(test, "PMPI_Test");
-    mpi.load(waitall, "PMPI_Waitall");
-    mpi.load(testall, "PMPI_Testall");
-    mpi.load(waitany, "PMPI_Waitany");
-    mpi.load(testany, "PMPI_Testany");
-    mpi.load(waitsome, "PMPI_Waitsome");
-    mpi.load(testsome, "PMPI_Testsome");
-    mpi.load(request_get_status, "PMPI_Request_get_status");
-    mpi.load(request_get_status_all, "PMPI_Request_get_status_all");
-    mpi.load(request_get_status_any, "PMPI_Request_get_status_any");
-    mpi.load(request_get_status_some, "PMPI_Request_get_status_some");
     mpi.load(grequest_start, "PMPI_Grequest_start");
     mpi.load(grequest_complete, "PMPI_Grequest_complete");
     mpi.load(status_set_elements, "PMPI_Status_set_elements");

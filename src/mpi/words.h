@@ -10,10 +10,13 @@
 
 namespace tutti::mpi {
 
-template <class Holder, class... Parameters>
-constexpr int arity(int (*Holder::*)(Parameters...)) {
+// The number of arguments of a type of pointers to functions.
+template <class... Parameters>
+constexpr int count_arguments(int (*)(Parameters...)) {
   return sizeof...(Parameters);
 }
+template <class Function>
+inline constexpr int arity = count_arguments(Function{});
 
 // Calls `to` with words for its arguments.
 template <class... Parameters, class... Words>

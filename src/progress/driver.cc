@@ -22,7 +22,9 @@ constexpr std::int64_t sleep_ns = 3'600'000'000'000;
 constexpr int naps_before_sleep = 100;
 // Yields of a thread on a core of its own before it takes naps.
 constexpr int dedicated_yields = 20'000;
+// Whether peers are alive is asked the kernel: only every so many rounds.
 constexpr int rounds_per_look = 8;
+// Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
 
 // Pushes to a list whose latest is first.
@@ -81,8 +83,9 @@ void Driver::post(Operation& operation) {
 
 Queue Driver::finished() {
   Queue queue = take(finished_);
-  for (const Operation* each = queue.first(); each != nullptr; each = each->next)
-    outstanding_.fetch_sub(1, std::memory_order_relaxed);
+  std::uint32_t count = 0;
+  for (const Operation* each = queue.first(); each != nullptr; each = each->next) ++count;
+  if (count != 0) outstanding_.fetch_sub(count, std::memory_order_relaxed);
   return queue;
 }
 

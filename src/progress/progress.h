@@ -114,28 +114,33 @@ class Driver {
   void start_thread();
   void serve();
 
+  // Whoever drives:
   os::Mutex driving_;
-  std::vector<Lane*> lanes_;  // that have operations; with the lock held
-  int elsewhere_ = 0;         // lanes that want another driver; with the lock held
+  std::vector<Lane*> lanes_;               // that have operations
+  int elsewhere_ = 0;                      // lanes that want another driver
+  std::atomic<bool> wants_thread_{false};  // some lane wants the thread; read by that
 
+  // Ranks' threads write, whoever drives takes, and the other way round.
   std::atomic<Operation*> arrivals_{nullptr};  // the latest first
   std::atomic<Operation*> finished_{nullptr};  // the latest first
-  std::atomic<std::uint32_t> outstanding_{0};
-  std::atomic<std::uint32_t> unfinished_{0};
-  std::atomic<std::uint32_t> waiting_{0};  // ranks' threads that wait
+  std::atomic<std::uint32_t> outstanding_{0};  // posted, not yet taken by finished()
+  std::atomic<std::uint32_t> unfinished_{0};   // posted, not yet in finished_
   Bell ranks_bell_, thread_bell_;
-  std::atomic<bool> wants_thread_{false};  // some lane wants the thread to drive
-  std::atomic<bool> asleep_{false};        // the thread, until somebody rings
 
-  Settings settings_;
+  // Ranks' threads alone write.
+  std::atomic<std::uint32_t> waiting_{0};  // how many wait
+  std::atomic<std::uint32_t> rounds_{0};   // of drive()
   std::once_flag configured_;
-  std::atomic<bool> has_thread_{false};  // or will have
-  std::atomic<std::uint32_t> rounds_{0};
-  std::atomic<bool> allowed_{true};
-  std::atomic<bool> stopping_{false};
-  std::atomic<bool> started_{false};
+  Settings settings_;                // once, before the first post
+  std::atomic<bool> allowed_{true};  // see allow_thread()
   os::Mutex starting_;
   pthread_t thread_{};
+  std::atomic<bool> has_thread_{false};  // or will have
+  std::atomic<bool> started_{false};     // or could not be
+  std::atomic<bool> stopping_{false};
+
+  // The thread alone writes.
+  std::atomic<bool> asleep_{false};  // until somebody rings
 };
 
 }  // namespace tutti::progress

@@ -39,9 +39,10 @@ Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
 
 // work_on(owner, begin, count), in elements of so many bytes, for every chunk that this member
 // gets: of its own slice alone, or of anybody's. Ends when all chunks of all members are done.
+// `passes`: how often each element is folded or copied.
 template <Fabric F, class PartOf, class WorkOn>
-Task share_out(F& f, Step step, std::size_t element, std::size_t chunk, bool alone, PartOf part_of,
-               WorkOn work_on) {
+Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chunk, bool alone,
+               PartOf part_of, WorkOn work_on) {
   const int ranks = f.size();
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
@@ -56,8 +57,8 @@ Task share_out(F& f, Step step, std::size_t element, std::size_t chunk, bool alo
       const std::size_t first = static_cast<std::size_t>(index) * chunk;
       const std::size_t size = std::min(chunk, slice.count - first);
       work_on(owner, slice.begin + first, size);
+      co_await f.pause(size * element * static_cast<std::size_t>(passes), passes);
       f.land(owner, step);
-      co_await f.pause(size * element);
     }
   }
   for (int k = 0; k < ranks; ++k) {

@@ -205,7 +205,9 @@ class DeskFabric {
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }
   void end_work() { host_.end_work(); }
-  [[nodiscard]] auto pause(std::size_t bytes) { return host_.pause(bytes); }
+  [[nodiscard]] auto pause(std::size_t bytes, int transfers = 1) {
+    return host_.pause(bytes, transfers);
+  }
   [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {

@@ -48,7 +48,7 @@ class LaneHost : public Peers {
     return {*this};
   }
   // What follows may be left to whoever drives next.
-  On pause(std::size_t) { return {*this}; }
+  On pause(std::size_t, int) { return {*this}; }
 
   // Work in the midst of which the algorithm was suspended says nothing of how long it takes.
   void begin_work() {

@@ -28,7 +28,7 @@ class NodeHost : public Peers {
     decltype(auto) await_resume() { return condition.resume(); }
   };
 
-  Nothing pause(std::size_t) { return {}; }
+  Nothing pause(std::size_t, int) { return {}; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 
   // What a rank that waits long does from time to time: peers may need its MPI to go on (one that

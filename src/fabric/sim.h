@@ -41,7 +41,7 @@ class SimHost {
     inline void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const noexcept {}
   };
-  Pause pause(std::size_t) { return {*this}; }
+  Pause pause(std::size_t, int) { return {*this}; }
   Pause on(Executor) { return {*this}; }
 
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);

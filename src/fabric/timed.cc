@@ -13,9 +13,9 @@ TimedMachine::TimedMachine(const Machine& machine, std::vector<Seat> seats)
   }
 }
 
-std::int64_t TimedMachine::transfer_ns(std::size_t bytes, int) const {
+std::int64_t TimedMachine::transfer_ns(std::size_t bytes, int transfers, int) const {
   const auto whole = static_cast<double>(bytes) * static_cast<double>(machine_.scale);
-  return machine_.latency_ns + std::llround(whole / machine_.bytes_per_ns);
+  return transfers * machine_.latency_ns + std::llround(whole / machine_.bytes_per_ns);
 }
 
 bool TimedMachine::run(const Body& body, const Program& program) {
@@ -66,7 +66,12 @@ void TimedMachine::happen(const Event& event) {
     trace_.messages.push_back({it.burst_bytes * machine_.scale, core_of(it.source), it.source,
                                event.core, rank, core.since_ns, now_ns_});
   it.source = -1;
-  go_on(rank, event.core);
+  if (it.executor == Executor::either && it.phase == Phase::waiting && it.by != Executor::rank) {
+    core.running = -1;
+    make_ready(rank);  // the rank has come meanwhile
+  } else {
+    go_on(rank, event.core);
+  }
   stirred_.push_back(event.core);
 }
 
@@ -87,20 +92,25 @@ void TimedMachine::go_on(int rank, int c) {
   Core& core = cores_[index(c)];
   Rank& it = ranks_[index(rank)];
   core.running = rank;
-  it.state = State::running;
-  if (it.task)
-    it.handle.resume();
-  else
-    it.task.emplace((*body_)(*fabrics_[index(rank)]));
+  if (std::exchange(it.owes_burst, false)) {
+    it.state = State::paused;
+  } else {
+    it.state = State::running;
+    if (it.task)
+      it.handle.resume();
+    else
+      it.task.emplace((*body_)(*fabrics_[index(rank)]));
+  }
   if (it.state == State::paused) {
     core.since_ns = now_ns_;
-    schedule(it.burst_ns, c, 0);
+    schedule(transfer_ns(it.burst_bytes, it.burst_transfers, c), c, 0);
     return;
   }
   core.running = -1;
   if (it.state == State::running) it.state = State::over;
   const bool over = it.state == State::over;
-  if (it.phase == Phase::calling && (over || it.executor == Executor::progress)) {
+  const bool left = it.executor == Executor::progress || it.handed_over;
+  if (it.phase == Phase::calling && (over || left)) {
     compute(rank);
   } else if (it.phase == Phase::waiting && over) {
     it.phase = Phase::ended;
@@ -108,12 +118,25 @@ void TimedMachine::go_on(int rank, int c) {
   }
 }
 
-void TimedMachine::pause(int rank, std::coroutine_handle<> handle, std::size_t bytes) {
+void TimedMachine::pause(int rank, std::coroutine_handle<> handle, std::size_t bytes,
+                         int transfers) {
   Rank& it = ranks_[index(rank)];
   it.handle = handle;
   it.state = State::paused;
   it.burst_bytes = bytes;
-  it.burst_ns = transfer_ns(bytes, core_of(rank));
+  it.burst_transfers = transfers;
+  if (hands_over(it)) {
+    it.owes_burst = true;
+    make_ready(rank);
+  }
+}
+
+// In a nonblocking call, what anyone may do is left to the progress thread.
+bool TimedMachine::hands_over(Rank& it) const {
+  if (it.phase != Phase::calling || it.executor != Executor::either || program_.blocking)
+    return false;
+  it.handed_over = true;
+  return true;
 }
 
 void TimedMachine::wait(int rank, std::coroutine_handle<> handle, bool (*poll)(void*),
@@ -124,8 +147,7 @@ void TimedMachine::wait(int rank, std::coroutine_handle<> handle, bool (*poll)(v
   it.poll = poll;
   it.awaiter = awaiter;
   it.watch = watch;
-  if (it.phase == Phase::calling && it.executor == Executor::either && !program_.blocking)
-    it.executor = Executor::progress;
+  (void)hands_over(it);
 }
 
 bool TimedMachine::stays(int rank, Executor executor) {
@@ -153,11 +175,12 @@ void TimedMachine::wake(const std::atomic<std::uint64_t>& word) {
 
 void TimedMachine::make_ready(int rank) {
   Rank& it = ranks_[index(rank)];
-  const bool in_call = it.phase == Phase::calling || it.phase == Phase::waiting;
+  const bool computes = it.phase == Phase::computing;
+  const bool called = it.phase == Phase::calling && it.handed_over;
   it.by = it.executor != Executor::either ? it.executor
-          : in_call                       ? Executor::rank
-                                          : Executor::progress;
-  if (it.by == Executor::rank && !in_call) {
+          : computes || called            ? Executor::progress
+                                          : Executor::rank;
+  if (it.by == Executor::rank && computes) {
     it.state = State::parked;
     return;
   }
@@ -187,6 +210,9 @@ void TimedMachine::end_computing(int rank) {
     it.phase = Phase::ended;
     it.end_ns = now_ns_;
   } else if (it.state == State::parked) {
+    make_ready(rank);
+  } else if (it.state == State::ready && it.executor == Executor::either) {
+    std::erase(cores_[index(core_of(rank))].ready, rank);
     make_ready(rank);
   }
 }

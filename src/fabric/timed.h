@@ -9,7 +9,8 @@
 // on(Executor) who runs it:
 //   rank      in the call, which then does not return, or in the wait; never while it computes
 //   progress  at any time
-//   either    the rank while it is in the call or the wait; a wait in the call hands it over
+//   either    the rank in the call until there is work or something to wait for; then the progress
+//             thread; and again the rank, when it waits for the collective
 // A core runs one coroutine at a time, until that waits, moves away or ends (as user-level threads
 // do, and operating systems with transfers so much shorter than their time slices); those that are
 // ready come one after the other. What a rank computes is not interrupted either, unless the
@@ -17,8 +18,8 @@
 // sleep, and communicating and computing on one core share the time as well as they can.
 //
 // Time passes in pause(bytes), which an algorithm awaits after it has moved or computed so many
-// bytes and before it tells others; and for the rank's computation. Flags take none: at the sizes
-// for which anybody overlaps, they are short beside transfers.
+// bytes, in one transfer or several, and before it tells others; and for the rank's computation.
+// Flags take none: at the sizes for which anybody overlaps, they are short beside transfers.
 #pragma once
 
 #include <coroutine>
@@ -95,6 +96,7 @@ class TimedHost {
   struct Pause {
     TimedHost& host;
     std::size_t bytes;
+    int transfers;
     bool await_ready() const noexcept { return bytes == 0; }
     inline void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const noexcept {}
@@ -106,7 +108,7 @@ class TimedHost {
     inline void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const noexcept {}
   };
-  Pause pause(std::size_t bytes) { return {*this, bytes}; }
+  Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
   Move on(Executor executor) { return {*this, executor}; }
 
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);
@@ -172,9 +174,11 @@ class TimedMachine {
     State state = State::ready;
     Executor executor = Executor::either;  // who may run it
     Executor by = Executor::rank;          // who does
-    std::int64_t burst_ns = 0;             // what it is paused for ...
-    std::size_t burst_bytes = 0;
-    int source = -1;  // ... and from whom the bytes came; -1: itself
+    std::size_t burst_bytes = 0;           // what it is paused for ...
+    int burst_transfers = 0;
+    bool owes_burst = false;   // ... and has still to begin
+    bool handed_over = false;  // in the call, to whoever may: see either, above
+    int source = -1;           // ... and from whom the bytes came; -1: itself
     // What it waits for.
     bool (*poll)(void* awaiter) = nullptr;
     void* awaiter = nullptr;
@@ -204,14 +208,15 @@ class TimedMachine {
     return ranks_[index(rank)].by == Executor::rank ? seat.rank_core : seat.progress_core;
   }
 
-  // What moving or folding so many bytes takes on this core, as things stand. All that is to be
-  // known of caches, NUMA domains and shared bandwidth belongs here.
-  [[nodiscard]] std::int64_t transfer_ns(std::size_t bytes, int core) const;
+  // What moving or folding so many bytes takes on this core, from so many places, as things stand.
+  // All that is to be known of caches, NUMA domains and shared bandwidth belongs here.
+  [[nodiscard]] std::int64_t transfer_ns(std::size_t bytes, int transfers, int core) const;
 
   // Called by awaiters, of the rank that runs.
-  void pause(int rank, std::coroutine_handle<> handle, std::size_t bytes);
+  void pause(int rank, std::coroutine_handle<> handle, std::size_t bytes, int transfers);
   void wait(int rank, std::coroutine_handle<> handle, bool (*poll)(void*), void* awaiter,
             const Watch* watch);
+  [[nodiscard]] bool hands_over(Rank& it) const;
   [[nodiscard]] bool stays(int rank, Executor executor);
   void move(int rank, std::coroutine_handle<> handle, Executor executor);
   void wake(const std::atomic<std::uint64_t>& word);
@@ -253,7 +258,7 @@ void TimedHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) 
   host.machine_->wait(host.rank_, handle, poll, this, &watch);
 }
 inline void TimedHost::Pause::await_suspend(std::coroutine_handle<> handle) {
-  host.machine_->pause(host.rank_, handle, bytes);
+  host.machine_->pause(host.rank_, handle, bytes, transfers);
 }
 inline bool TimedHost::Move::await_ready() { return host.machine_->stays(host.rank_, executor); }
 inline void TimedHost::Move::await_suspend(std::coroutine_handle<> handle) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulate/experiment.h"
 
+#include <algorithm>
+
 #include "coll/nonblocking.h"
 #include "coll/tables.h"
 
@@ -49,7 +51,12 @@ std::int64_t Chip::run(const Case& what, const fabric::Program& program) {
   const auto body = [&](TimedFabric& f) {
     f.begin(1);
     const coll::Work& work = works[static_cast<std::size_t>(f.rank())];
-    return coll::nonblocking_rows_of<TimedFabric>(what.collective)[0].run(f, work);
+    if (what.algorithms == Algorithms::paper)
+      return coll::nonblocking_rows_of<TimedFabric>(what.collective)[0].run(f, work);
+    const coll::Facts facts{f.size(), work.bytes()};
+    const auto rows = coll::rows_of<TimedFabric>(what.collective);
+    const auto fits = [&](const auto& row) { return row.fits(facts); };
+    return std::find_if(rows.begin(), rows.end(), fits)->run(f, work);
   };
   if (!timed_->run(body, program) || !right(what, count)) return -1;
   return timed_->end_ns();

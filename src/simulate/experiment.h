@@ -15,8 +15,13 @@
 
 namespace tutti::simulate {
 
+// The paper's are the chain and the split trees; direct ones are those of the blocking collectives,
+// which the library takes for nonblocking ones, too.
+enum class Algorithms : std::uint8_t { paper, direct };
+
 struct Case {
   coll::Collective collective = coll::Collective::scan;
+  Algorithms algorithms = Algorithms::paper;
   std::size_t bytes = 0;  // one rank's vector; Gather and Scatter: its block
   std::size_t piece_bytes = 0;
   int levels = 0;

@@ -51,13 +51,14 @@ void write(Json& json, const Trace& trace, const std::string& title, int cores) 
   json.end_array().add("dropped", 0).end_object();
 }
 
-void write(Json& json, int communication, progress::Placement placement, int ranks, int levels,
-           const Outcome& outcome) {
+void write(Json& json, int communication, progress::Placement placement, int ranks,
+           const Case& what, const Outcome& outcome) {
   json.object()
       .add("ranks", ranks)
       .add("communication_cores", communication)
       .add("placement", name_of(placement))
-      .add("levels", levels)
+      .add("algorithm", name_of(what.algorithms))
+      .add("levels", what.levels)
       .add("blocking_ns", outcome.blocking_ns)
       .add("pure_ns", outcome.pure_ns)
       .add("computation_ns", outcome.computation_ns)
@@ -74,9 +75,21 @@ bool trace(const Request& request, Chip& chip, const Case& what, std::int64_t co
   return true;
 }
 
+// Direct algorithms have no levels.
+std::vector<Case> variants(const Request& request) {
+  std::vector<Case> all;
+  for (const Algorithms algorithms : request.algorithms)
+    for (const int levels : request.levels) {
+      Case& next = all.emplace_back(request.what);
+      next.algorithms = algorithms;
+      if (algorithms == Algorithms::direct) break;
+      next.levels = levels;
+    }
+  return all;
+}
+
 bool answer(const Request& request, Json& json) {
-  Case what = request.what;
-  const std::int64_t all_ns = blocking_on_all_ns(request.machine, request.chip, what);
+  const std::int64_t all_ns = blocking_on_all_ns(request.machine, request.chip, request.what);
   json.object()
       .add("cores", request.chip.cores)
       .add("domains", request.chip.domains)
@@ -91,12 +104,11 @@ bool answer(const Request& request, Json& json) {
     const std::int64_t computation_ns = all_ns * request.chip.cores / ranks;
     for (const progress::Placement placement : request.placements) {
       Chip chip(request.machine, layout, placement);
-      for (const int levels : request.levels) {
-        what.levels = levels;
-        const Outcome outcome = try_case(chip, what, computation_ns);
+      for (const Case& each : variants(request)) {
+        const Outcome outcome = try_case(chip, each, computation_ns);
         if (!outcome.right) return false;
-        write(json, communication, placement, ranks, levels, outcome);
-        if (request.trace && !trace(request, chip, what, computation_ns, traces)) return false;
+        write(json, communication, placement, ranks, each, outcome);
+        if (request.trace && !trace(request, chip, each, computation_ns, traces)) return false;
       }
     }
   }

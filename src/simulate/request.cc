@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulate/request.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string_view>
@@ -24,6 +25,11 @@ constexpr struct {
 } placements[] = {
     {"bind", Placement::bind}, {"numa", Placement::numa}, {"odd-even", Placement::odd_even}};
 
+constexpr struct {
+  const char* name;
+  Algorithms algorithms;
+} algorithms[] = {{"paper", Algorithms::paper}, {"direct", Algorithms::direct}};
+
 // Round figures for one core of such a chip, not measurements: what is said of placements and
 // levels depends on how large latency is beside a transfer, and on nothing else of them.
 constexpr struct {
@@ -35,8 +41,10 @@ constexpr struct {
     {"skylake", {.cores = 48, .bytes_per_ns = 10, .latency_ns = 500}, {.cores = 48, .domains = 2}},
 };
 
-// A rank's buffer really has at most so many bytes; each then stands for several.
+// A rank's buffer really has at most so many bytes; each then stands for several. Direct algorithms
+// cut it into pieces that depend on its size.
 constexpr std::size_t real_bytes = std::size_t{64} << 10;
+constexpr std::size_t real_direct_bytes = std::size_t{2} << 20;
 constexpr int most_cores = 1024;
 
 template <class Number>
@@ -88,6 +96,13 @@ bool read_placements(std::string_view text, std::vector<Placement>& chosen) {
   });
 }
 
+bool read_algorithms(std::string_view text, std::vector<Algorithms>& chosen) {
+  chosen.clear();
+  return each(text, [&](std::string_view word) {
+    return choose(algorithms, word, [&](const auto& row) { chosen.push_back(row.algorithms); });
+  });
+}
+
 bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "machine")
     return choose(machines, value, [&](const auto& row) {
@@ -100,6 +115,7 @@ bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "piece") return read(value, to.what.piece_bytes);
   if (name == "communication") return read_list(value, to.communication);
   if (name == "levels") return read_list(value, to.levels);
+  if (name == "algorithm") return read_algorithms(value, to.algorithms);
   if (name == "placement") return read_placements(value, to.placements);
   if (name == "overlap") return read(value, to.overlap);
   if (name == "interrupts") return read(value, to.machine.interrupts);
@@ -125,6 +141,12 @@ const char* name_of(Placement placement) {
   return "?";
 }
 
+const char* name_of(Algorithms chosen) {
+  for (const auto& row : algorithms)
+    if (row.algorithms == chosen) return row.name;
+  return "?";
+}
+
 std::string parse(int count, char** words, Request& request) {
   if (count < 2) return "no collective";
   if (!choose(collectives, words[1],
@@ -139,7 +161,9 @@ std::string parse(int count, char** words, Request& request) {
       return std::string(word);
   }
   request.machine.cores = request.chip.cores;
-  while (request.what.bytes / request.machine.scale > real_bytes) request.machine.scale *= 2;
+  const bool direct = std::ranges::count(request.algorithms, Algorithms::direct) != 0;
+  const std::size_t most = direct ? real_direct_bytes : real_bytes;
+  while (request.what.bytes / request.machine.scale > most) request.machine.scale *= 2;
   return check(request);
 }
 

@@ -16,12 +16,14 @@ struct Request {
   progress::Chip chip;
   std::vector<int> communication = {2};  // numbers of communication cores
   std::vector<progress::Placement> placements = {progress::Placement::numa};
-  std::vector<int> levels = {0};
-  bool trace = false;    // of each case
-  bool overlap = false;  // ... with computation
+  std::vector<Algorithms> algorithms = {Algorithms::paper};
+  std::vector<int> levels = {0};  // of the paper's trees
+  bool trace = false;             // of each case
+  bool overlap = false;           // ... with computation
 };
 
 [[nodiscard]] const char* name_of(progress::Placement placement);
+[[nodiscard]] const char* name_of(Algorithms algorithms);
 
 // "" or what is wrong.
 [[nodiscard]] std::string parse(int count, char** words, Request& request);

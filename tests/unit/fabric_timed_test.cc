@@ -112,13 +112,29 @@ TEST(Timed, AWaitFreesTheCore) {
   EXPECT_EQ(machine.end_ns(), 300);
 }
 
-TEST(Timed, ARankThatComputesIsWokenForWhatAnyoneMayDo) {
+TEST(Timed, WhatAnyoneMayDoIsLeftToTheProgressThread) {
   TimedMachine machine = machine_of({{0, 3}, {1, 3}});
   ASSERT_TRUE(
       machine.run([](TimedFabric& f) { return relay(f, Executor::either); }, {.compute_ns = 1000}));
-  // Rank 0 moved its bytes in the call; rank 1 had to wait, and its progress thread went on.
-  EXPECT_EQ(machine.end_ns(0), 1100);
+  // Rank 0 had work, rank 1 to wait; neither kept them in the call.
+  EXPECT_EQ(machine.end_ns(0), 1000);
   EXPECT_EQ(machine.end_ns(1), 1000);
+}
+
+TEST(Timed, WhatAnyoneMayDoTheRankDoesOnceItWaits) {
+  // Four times 100 each, on one core for the threads of two ranks.
+  const auto body = [](TimedFabric& f) -> Task {
+    for (int i = 0; i < 4; ++i) co_await f.pause(100);
+  };
+  TimedMachine machine = machine_of({{0, 3}, {1, 3}});
+  ASSERT_TRUE(machine.run(body, {.compute_ns = 1000}));
+  EXPECT_EQ(machine.end_ns(), 1000);
+  // The thread of rank 0 is in its second 100 when both come; that of rank 1 has not begun.
+  ASSERT_TRUE(machine.run(body, {.compute_ns = 150}));
+  EXPECT_EQ(machine.end_ns(0), 400);
+  EXPECT_EQ(machine.end_ns(1), 550);
+  ASSERT_TRUE(machine.run(body, {.blocking = true, .compute_ns = 150}));
+  EXPECT_EQ(machine.end_ns(), 550);
 }
 
 TEST(Timed, ReportsDeadlock) {

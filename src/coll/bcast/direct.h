@@ -40,8 +40,8 @@ Task pull(F& f, const Work& work, Step step, Card root, Copy copy) {
       reduce::copy(mine + begin, source + begin, copy.size(chunk), work.stores);
     else
       f.read(work.root, root, begin, mine + begin, copy.size(chunk));
-    f.land(f.rank(), step);
     co_await f.pause(copy.size(chunk));
+    f.land(f.rank(), step);
   }
   co_await f.landed(f.rank(), step, copy.chunks());
 }
@@ -58,8 +58,8 @@ Task push(F& f, const Work& work, Step step, int peer, Card theirs, Copy copy) {
       reduce::copy(target + begin, mine + begin, copy.size(chunk), work.stores);
     else
       f.write(peer, theirs, begin, mine + begin, copy.size(chunk));
-    f.land(peer, step);
     co_await f.pause(copy.size(chunk));
+    f.land(peer, step);
   }
 }
 

@@ -61,6 +61,7 @@ Task send(F& f, const Work& work, Step step) {
     root.put(f.rank(), mine.to(work.root), work.stores);
   else if (streamed)
     co_await feed(f, mine.to(work.root), step);
+  co_await f.pause(mine.to(work.root).bytes);
   f.finish(step);
   if (!writable && !streamed) co_await f.drained(step);
   f.end_work();
@@ -81,7 +82,10 @@ Task receive(F& f, const Work& work, Step step) {
   }
   co_await f.pause(0);
   f.begin_work();
-  if (!work.out.empty()) keep(f, in(me), work.out[0], bounce, work.stores);
+  if (!work.out.empty()) {
+    keep(f, in(me), work.out[0], bounce, work.stores);
+    co_await f.pause(in(me).bytes);
+  }
   f.end_work();
   const bool writable = asked && lent.mode() == Mode::direct;
   bool written = false;

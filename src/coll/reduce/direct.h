@@ -147,7 +147,8 @@ Task direct_to(F& f, const Work& work, int root) {
   const auto fold = [&](int owner, std::size_t begin, std::size_t count) {
     folder.fold(owner, part_of(owner), begin, count);
   };
-  co_await sliced::share_out(f, step, work.element_bytes, chunk, alone, part_of, fold);
+  const int passes = root == everyone ? 2 * (ranks - 1) : ranks - 1;
+  co_await sliced::share_out(f, step, work.element_bytes, passes, chunk, alone, part_of, fold);
 }
 
 template <Fabric F>

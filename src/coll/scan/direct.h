@@ -86,7 +86,7 @@ Task direct(F& f, const Work& work) {
   const auto fold = [&](int, std::size_t begin, std::size_t count) {
     detail::fold(f, work, kind, cards, begin, count, block, scratch);
   };
-  co_await sliced::share_out(f, step, work.element_bytes, chunk, false, part_of, fold);
+  co_await sliced::share_out(f, step, work.element_bytes, ranks - 1, chunk, false, part_of, fold);
 }
 
 }  // namespace tutti::coll::scan

@@ -22,7 +22,10 @@ Task scatter(F& f, const Work& work) {
     streams.add(mine);
     co_await f.pause(0);
     f.begin_work();
-    if (!work.in.empty()) keep(f, work.in[0], mine.to(me), bounce, work.stores);
+    if (!work.in.empty()) {
+      keep(f, work.in[0], mine.to(me), bounce, work.stores);
+      co_await f.pause(work.in[0].bytes);
+    }
     f.end_work();
     co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
@@ -31,6 +34,7 @@ Task scatter(F& f, const Work& work) {
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
     f.begin_work();
     root.take(me, work.in[0], work.stores);
+    co_await f.pause(work.in[0].bytes);
     streams.add(work.root, root, me, work.in[0]);
     co_await streams.run();
     f.end_work();

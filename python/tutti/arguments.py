@@ -59,7 +59,8 @@ def communication_cores(text: Optional[str]) -> int:
         raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
     if int(text) >= usable:
         raise UsageError(
-            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}"
+            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}, "
+            f"so it may be at most {usable - 1}"
         )
     return int(text)
 

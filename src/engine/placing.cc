@@ -47,8 +47,8 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
     cpus = list(job);
     used = 1;
   }
-  const progress::Layout layout =
-      progress::lay_out({static_cast<int>(cpus.size()), used}, request.communication_cores);
+  const progress::Layout layout = progress::lay_out({static_cast<int>(cpus.size()), used},
+                                                    static_cast<int>(request.communication_cores));
   const progress::Placement policy = policy_of(request.policy);
   Placing placing;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -67,9 +67,11 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
 
 Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
               const os::CpuMask& job, std::span<const os::CpuMask> domains) {
-  if (request.communication_cores > 0 && request.communication_cores < job.count())
+  const bool keeps_free = request.communication_cores > 0;
+  if (keeps_free && request.communication_cores < job.count())
     return keep_free(request, seats.size(), job, domains);
   Placing placing;
+  placing.too_many = keeps_free;
   placing.progress.resize(seats.size());
   os::CpuMask taken;
   for (const os::CpuMask& seat : seats) taken |= seat;

@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+CORES = len(os.sched_getaffinity(0))
+
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
@@ -20,6 +22,12 @@ import pytest
             2,
             "`tutti run` has no option --quit (did you mean '--quiet'?); to hand it to the "
             "launcher, put `--` before the program",
+        ),
+        (
+            ["--comm-cores", str(CORES), "true"],
+            2,
+            f"--comm-cores {CORES} leaves no core for the ranks: this node has {CORES}, "
+            f"so it may be at most {CORES - 1}",
         ),
         (["./nope"], 127, "there is no program ./nope"),
         (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),

@@ -121,8 +121,9 @@ class Node::Joining {
       os::CpuMask bound, free;
       for (const os::CpuMask& mask : placing.ranks) bound |= mask;
       for (const auto& mask : placing.progress) free |= mask.value_or(os::CpuMask{});
-      node_->kept_free_ =
-          "progress threads on core " + os::text_of(free) + ", ranks on core " + os::text_of(bound);
+      if (free.count() > 0)
+        node_->kept_free_ = "progress threads on core " + os::text_of(free) + ", ";
+      node_->kept_free_ += "ranks on core " + os::text_of(bound);
     }
     node_->progress_.thread = std::strcmp(options().progress, "none") != 0;
     node_->progress_.cpus = placing.progress[me];

@@ -23,7 +23,7 @@ int domain_of(const os::CpuMask& seat, std::span<const os::CpuMask> domains) {
 }
 
 progress::Placement policy_of(std::string_view name) {
-  if (name == "bind") return progress::Placement::bind;
+  if (name == "bind" || name == "none") return progress::Placement::bind;
   return name == "odd-even" ? progress::Placement::odd_even : progress::Placement::numa;
 }
 
@@ -55,10 +55,14 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
     const auto seat = static_cast<int>(rank % layout.application.size());
     const auto at = static_cast<std::size_t>(layout.application[static_cast<std::size_t>(seat)]);
     placing.ranks.push_back(os::CpuMask::of(cpus[at]));
-    const auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
-    placing.progress.push_back(policy == progress::Placement::bind
-                                   ? std::nullopt
-                                   : std::optional(os::CpuMask::of(cpus[core])));
+    if (policy == progress::Placement::bind) {
+      placing.progress.push_back(std::nullopt);
+      continue;
+    }
+    auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
+    if (core == at)  // its domain has no free core
+      core = static_cast<std::size_t>(progress::place(progress::Placement::odd_even, layout, seat));
+    placing.progress.push_back(os::CpuMask::of(cpus[core]));
   }
   return placing;
 }

@@ -16,6 +16,10 @@ CORES = len(os.sched_getaffinity(0))
         ([], 2, "there is no program to run: `tutti run -n 2 ./app`"),
         (["-n", "2"], 2, "there is no program to run: `tutti run -n 2 ./app`"),
         (["-n", "0", "true"], 2, "-n must be a number of ranks, at least 1, not '0'"),
+        *(
+            (["-n", word, "true"], 2, f"-n must be a number of ranks, at least 1, not '{word}'")
+            for word in ("-1", "1.5", "9" * 9999)
+        ),
         (["-n", "two", "true"], 2, "-n must be a number of ranks, at least 1, not 'two'"),
         (
             ["--quit", "true"],

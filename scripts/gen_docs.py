@@ -20,7 +20,8 @@ HEAD = """<!-- Written by scripts/gen_docs.py from src/base/options.def. -->
 # Options
 
 Every option of the library is an environment variable. `tutti run` hands all `TUTTI_*` variables to
-the ranks, `tutti config` shows their values, and a variable that is no option is warned about once.
+the ranks, and `tutti config` shows their values. A variable that is no option is warned about once,
+and so is a value that an option cannot have.
 Sizes may be written 8, 32K, 4M or 1G; a flag is 0 or 1.
 
 """

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import typer
 
-from tutti.errors import UsageError
+from tutti.errors import UsageError, nearest
 
 RANKS: Any = typer.Option(
     None, "-n", "-np", "--ranks", metavar="N", help="How many ranks to start."
@@ -31,22 +31,29 @@ COMM_CORES: Any = typer.Option(
 )
 
 
+def number(word: str) -> int:
+    """The number that `word` is; -1 if it is none, or so long that int() refuses it."""
+    return int(word) if word.isdecimal() and len(word) <= 999 else -1
+
+
 def rank_count(text: Optional[str]) -> Optional[int]:
     """The value of -n."""
     if text is None:
         return None
-    if not text.isdecimal() or int(text) < 1:
+    count = number(text)
+    if count < 1:
         raise UsageError(f"-n must be a number of ranks, at least 1, not '{text}'")
-    return int(text)
+    return count
 
 
 def rank_counts(text: str) -> list[int]:
     """The value of an -n that may be a list: ``2,3,4``; ascending, each once."""
     counts = set()
     for word in text.split(","):
-        if not word.isdecimal() or int(word) < 1:
+        count = number(word)
+        if count < 1:
             raise UsageError(f"-n must be numbers of ranks, at least 1, such as 2,4, not '{text}'")
-        counts.add(int(word))
+        counts.add(count)
     return sorted(counts)
 
 
@@ -55,13 +62,23 @@ def communication_cores(text: Optional[str]) -> int:
     if text is None:
         return 0
     usable = len(os.sched_getaffinity(0))
-    if not text.isdecimal() or int(text) < 1:
+    count = number(text)
+    if count < 1:
         raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
-    if int(text) >= usable:
+    if count >= usable:
         raise UsageError(
-            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}"
+            f"--comm-cores {text} leaves no core for the ranks: this node has {usable}, "
+            f"so it may be at most {usable - 1}"
         )
-    return int(text)
+    return count
+
+
+def check_one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    """Says that `value` is not known, and which known one is like it."""
+    if value not in known:
+        raise UsageError(
+            f"{what} must be one of {', '.join(known)}, not '{value}'{nearest(value, known)}"
+        )
 
 
 def check_outputs(*files: Optional[Path]) -> None:

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from typing import Any
 
-from tutti import paths
-from tutti.errors import InstallationError
+from tutti import paths, process
 
 
 def machine() -> dict[str, Any]:
@@ -33,21 +29,4 @@ def model(cores: int) -> dict[str, Any]:
 
 
 def _ask(*words: str) -> Any:
-    program = str(paths.probe_program())
-    # What the user preloads is for the application, and must not change what is seen here.
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    try:
-        done = subprocess.run(
-            [program, *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        if done.returncode == 0:
-            return json.loads(done.stdout)
-        problem = done.stderr.strip() or f"exit code {done.returncode}"
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        problem = str(error)
-    raise InstallationError(f"{program} {' '.join(words)} failed: {problem}")
+    return process.ask(paths.probe_program(), *words, timeout_s=60)

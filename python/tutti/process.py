@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the launcher as if it had been started in Tutti's place."""
+"""Runs the launcher as if it had been started in Tutti's place, and asks Tutti's own programs."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+from tutti.errors import InstallationError
 
 FORWARDED = {
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
@@ -41,3 +46,24 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> int:
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def ask(program: Path, *words: str, timeout_s: Optional[float] = None) -> Any:
+    """What a compiled program of Tutti's answers, which is JSON."""
+    # What the user preloads is for the application, and must not change what is seen here.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    try:
+        done = subprocess.run(
+            [str(program), *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_s,
+        )
+        if done.returncode == 0:
+            return json.loads(done.stdout)
+        problem = done.stderr.strip() or f"exit code {done.returncode}"
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    raise InstallationError(f"{program} {' '.join(words)} failed: {problem}")

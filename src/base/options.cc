@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/log.h"
 
@@ -55,6 +56,30 @@ bool readable(const char* text) {
   return parse(text, ignored);
 }
 
+// Options of type Text that are one of a few words.
+struct Choice {
+  std::string_view option;
+  const char* words;
+};
+constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
+                              {"progress", "auto, bind, numa, odd-even, none"},
+                              {"check", "usual, strict"},
+                              {"log", "quiet, warn, info, debug"}};
+
+// The words of which `value` had to be one, if it is none of them.
+const char* words_missed(std::string_view option, std::string_view value) {
+  for (const Choice& choice : choices) {
+    if (choice.option != option) continue;
+    for (std::string_view rest = choice.words;;) {
+      const std::size_t end = rest.find(", ");
+      if (rest.substr(0, end) == value) return nullptr;
+      if (end == std::string_view::npos) return choice.words;
+      rest.remove_prefix(end + 2);
+    }
+  }
+  return nullptr;
+}
+
 // Variables of other parts of Tutti that are not options of the library.
 constexpr const char* other_names[] = {"TUTTI_HOME", "TUTTI_LIBRARY", "TUTTI_BENCH_LIBMPI"};
 
@@ -98,17 +123,19 @@ void check_variable(const char* name, const char* value) {
   std::size_t best = ~std::size_t{0};
   for (const char* other : other_names)
     if (std::strcmp(name, other) == 0) return;
-#define TUTTI_OPTION(option, type, fallback, meaning)                                     \
-  environment_name(#option, known);                                                       \
-  if (std::strcmp(known, name) == 0) {                                                    \
-    if (!readable<Options::type>(value))                                                  \
-      log::warn("%s=%s cannot be read as " #type "; the default %s is used", name, value, \
-                fallback);                                                                \
-    return;                                                                               \
-  }                                                                                       \
-  if (const std::size_t d = distance(name, known); d < best) {                            \
-    best = d;                                                                             \
-    nearest = std::strcpy(nearest_name, known);                                           \
+#define TUTTI_OPTION(option, type, fallback, meaning)                                         \
+  environment_name(#option, known);                                                           \
+  if (std::strcmp(known, name) == 0) {                                                        \
+    if (!readable<Options::type>(value))                                                      \
+      log::warn("%s=%s cannot be read as " #type "; the default %s is used", name, value,     \
+                fallback);                                                                    \
+    else if (const char* words = words_missed(#option, value))                                \
+      log::warn("%s=%s is none of %s; the default %s is used", name, value, words, fallback); \
+    return;                                                                                   \
+  }                                                                                           \
+  if (const std::size_t d = distance(name, known); d < best) {                                \
+    best = d;                                                                                 \
+    nearest = std::strcpy(nearest_name, known);                                               \
   }
 #include "base/options.def"
 #undef TUTTI_OPTION

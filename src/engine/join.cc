@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes become a Node. Every decision that all must take alike rests on what all were told.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -109,8 +110,9 @@ class Node::Joining {
   void take_places(std::vector<topology::Seat>& seats, const os::CpuMask& job) {
     std::vector<os::CpuMask> masks;
     for (const topology::Seat& seat : seats) masks.push_back(seat.cpus);
-    const PlacingRequest request{options().progress, static_cast<int>(options().comm_cores)};
+    const PlacingRequest request{options().progress, options().comm_cores};
     const Placing placing = place(request, masks, job, os::numa_domains());
+    if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);
     if (!placing.ranks.empty()) {
       for (std::size_t rank = 0; rank < seats.size(); ++rank)
@@ -119,12 +121,22 @@ class Node::Joining {
       os::CpuMask bound, free;
       for (const os::CpuMask& mask : placing.ranks) bound |= mask;
       for (const auto& mask : placing.progress) free |= mask.value_or(os::CpuMask{});
-      node_->kept_free_ =
-          "progress threads on core " + os::text_of(free) + ", ranks on core " + os::text_of(bound);
+      if (free.count() > 0)
+        node_->kept_free_ = "progress threads on core " + os::text_of(free) + ", ";
+      node_->kept_free_ += "ranks on core " + os::text_of(bound);
     }
     node_->progress_.thread = std::strcmp(options().progress, "none") != 0;
     node_->progress_.cpus = placing.progress[me];
     node_->progress_.dedicated = placing.dedicated(me);
+  }
+
+  static void warn_of_too_many(int cores) {
+    static std::atomic_flag said;  // a process may join more than one Node
+    if (said.test_and_set()) return;
+    log::warn(
+        "TUTTI_COMM_CORES=%lld leaves no core for the ranks: this node has %d, so it may be "
+        "at most %d; none is kept free",
+        static_cast<long long>(options().comm_cores), cores, std::max(cores - 1, 0));
   }
 
   // Makes the segment, or opens the host's; then the peers' memory.

@@ -23,7 +23,7 @@ int domain_of(const os::CpuMask& seat, std::span<const os::CpuMask> domains) {
 }
 
 progress::Placement policy_of(std::string_view name) {
-  if (name == "bind") return progress::Placement::bind;
+  if (name == "bind" || name == "none") return progress::Placement::bind;
   return name == "odd-even" ? progress::Placement::odd_even : progress::Placement::numa;
 }
 
@@ -47,18 +47,22 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
     cpus = list(job);
     used = 1;
   }
-  const progress::Layout layout =
-      progress::lay_out({static_cast<int>(cpus.size()), used}, request.communication_cores);
+  const progress::Layout layout = progress::lay_out({static_cast<int>(cpus.size()), used},
+                                                    static_cast<int>(request.communication_cores));
   const progress::Placement policy = policy_of(request.policy);
   Placing placing;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto seat = static_cast<int>(rank % layout.application.size());
     const auto at = static_cast<std::size_t>(layout.application[static_cast<std::size_t>(seat)]);
     placing.ranks.push_back(os::CpuMask::of(cpus[at]));
-    const auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
-    placing.progress.push_back(policy == progress::Placement::bind
-                                   ? std::nullopt
-                                   : std::optional(os::CpuMask::of(cpus[core])));
+    if (policy == progress::Placement::bind) {
+      placing.progress.push_back(std::nullopt);
+      continue;
+    }
+    auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
+    if (core == at)  // its domain has no free core
+      core = static_cast<std::size_t>(progress::place(progress::Placement::odd_even, layout, seat));
+    placing.progress.push_back(os::CpuMask::of(cpus[core]));
   }
   return placing;
 }
@@ -67,9 +71,11 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
 
 Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
               const os::CpuMask& job, std::span<const os::CpuMask> domains) {
-  if (request.communication_cores > 0 && request.communication_cores < job.count())
+  const bool keeps_free = request.communication_cores > 0;
+  if (keeps_free && request.communication_cores < job.count())
     return keep_free(request, seats.size(), job, domains);
   Placing placing;
+  placing.too_many = keeps_free;
   placing.progress.resize(seats.size());
   os::CpuMask taken;
   for (const os::CpuMask& seat : seats) taken |= seat;

@@ -3,6 +3,7 @@
 // has published, so that all find the same.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,8 +14,8 @@
 namespace tutti::engine {
 
 struct PlacingRequest {
-  std::string_view policy = "auto";  // options().progress
-  int communication_cores = 0;       // to be kept free of ranks; 0: whatever is
+  std::string_view policy = "auto";      // options().progress
+  std::int64_t communication_cores = 0;  // to be kept free of ranks; 0: whatever is
 };
 
 struct Placing {
@@ -22,6 +23,8 @@ struct Placing {
   std::vector<os::CpuMask> ranks;
   // Where the progress thread of each runs; nullopt: with its rank.
   std::vector<std::optional<os::CpuMask>> progress;
+  // The ranks would have had no core left, so none is kept free.
+  bool too_many = false;
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 

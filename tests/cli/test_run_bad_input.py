@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+CORES = len(os.sched_getaffinity(0))
+
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
@@ -14,12 +16,22 @@ import pytest
         ([], 2, "there is no program to run: `tutti run -n 2 ./app`"),
         (["-n", "2"], 2, "there is no program to run: `tutti run -n 2 ./app`"),
         (["-n", "0", "true"], 2, "-n must be a number of ranks, at least 1, not '0'"),
+        *(
+            (["-n", word, "true"], 2, f"-n must be a number of ranks, at least 1, not '{word}'")
+            for word in ("-1", "1.5", "9" * 9999)
+        ),
         (["-n", "two", "true"], 2, "-n must be a number of ranks, at least 1, not 'two'"),
         (
             ["--quit", "true"],
             2,
             "`tutti run` has no option --quit (did you mean '--quiet'?); to hand it to the "
             "launcher, put `--` before the program",
+        ),
+        (
+            ["--comm-cores", str(CORES), "true"],
+            2,
+            f"--comm-cores {CORES} leaves no core for the ranks: this node has {CORES}, "
+            f"so it may be at most {CORES - 1}",
         ),
         (["./nope"], 127, "there is no program ./nope"),
         (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),

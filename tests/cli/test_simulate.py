@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paper import best_levels
 
 
 def cases(tutti: Any, tmp_path: Path, *words: str) -> list[dict[str, Any]]:
@@ -44,11 +45,6 @@ def test_a_progress_thread_may_interrupt_its_rank(tutti, tmp_path):
     assert bind["overlapped_ns"] < 0.8 * (bind["computation_ns"] + bind["pure_ns"])
 
 
-def levels_of_the_model(ranks: int) -> int:
-    """The best number of levels by section 6.2 of the paper, on 64 cores."""
-    return 0 if ranks <= 51 else 1 if ranks <= 57 else 2 if ranks <= 61 else 3
-
-
 def by_ranks(rows: list[dict[str, Any]]) -> dict[int, dict[int, int]]:
     found: dict[int, dict[int, int]] = {}
     for row in rows:
@@ -62,7 +58,7 @@ def test_the_models_levels_are_good_for_reduce(tutti, tmp_path):
     found = by_ranks(cases(tutti, tmp_path, *words))
     assert sorted(found) == list(range(32, 64))
     for ranks, times in found.items():
-        assert times[levels_of_the_model(ranks)] <= 1.05 * min(times.values()), ranks
+        assert times[best_levels(ranks)] <= 1.05 * min(times.values()), ranks
     assert min(found, key=lambda ranks: min(found[ranks].values())) == 51
 
 
@@ -118,6 +114,17 @@ def test_a_trace(tutti, tmp_path):
     assert sum(m["bytes"] for m in trace["messages"]) == 5 << 20
 
 
+def test_a_program_that_fails(tutti, tmp_path):
+    program = tmp_path / "bin" / "tutti-simulate"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "broken$LD_PRELOAD" >&2\nexit 3\n')
+    program.chmod(0o755)
+    result = tutti("simulate", "iscan", TUTTI_HOME=str(tmp_path), LD_PRELOAD="libm.so.6")
+    assert (result.code, result.out) == (5, "")
+    assert result.err.startswith(f"tutti: {program} iscan machine=knl cores=64 ")
+    assert result.err.endswith(" failed: broken\n")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -131,6 +138,7 @@ def test_a_trace(tutti, tmp_path):
         (["iscan", "--comm-cores", "64"], "--comm-cores 64: must be from 0 to 63"),
         (["iscan", "--comm-cores", "x"], "--comm-cores x: write a number"),
         (["iscan", "--comm-cores", "2", "--ranks", "62"], "give one of them"),
+        (["iscan", "--ranks", "9" * 9999], "write a number, a list"),
         (["iscan", "--ranks", "70"], "--ranks 70: must be from 1 to 64"),
         (["ireduce", "--levels", "4:0"], "--levels 4:0: must be from 0 to 20"),
         (["iscan", "--levels", "1"], "iscan is a chain"),

@@ -27,14 +27,26 @@ TEST(Options, EveryRowHasAMeaning) {
   for (const OptionRow& row : option_rows()) EXPECT_GT(std::string(row.meaning).size(), 10u);
 }
 
-TEST(Options, UnknownVariableNamesTheNearest) {
+TEST(Options, UnknownVariablesAndValuesAreNamed) {
   ::setenv("TUTTI_COMMONS_BUGDET", "1M", 1);
   ::setenv("TUTTI_SPIN", "many", 1);
+  ::setenv("TUTTI_PROGRESS", "nuam", 1);
+  ::setenv("TUTTI_CHECK", "", 1);
+  ::setenv("TUTTI_STORES", "stream", 1);
+  ::setenv("TUTTI_LOG", "warn", 1);
   testing::internal::CaptureStderr();
   warn_about_unknown_options();
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("did you mean TUTTI_COMMONS_BUDGET?"), std::string::npos) << said;
   EXPECT_NE(said.find("TUTTI_SPIN=many cannot be read"), std::string::npos) << said;
+  for (const char* sentence :
+       {"tutti: TUTTI_PROGRESS=nuam is none of auto, bind, numa, odd-even, none; "
+        "the default auto is used\n",
+        "tutti: TUTTI_CHECK= is none of usual, strict; the default usual is used\n",
+        "tutti: TUTTI_STORES=stream is none of auto, plain, streaming; "
+        "the default auto is used\n"})
+    EXPECT_NE(said.find(sentence), std::string::npos) << said;
+  EXPECT_EQ(said.find("TUTTI_LOG"), std::string::npos) << said;
 }
 
 }  // namespace

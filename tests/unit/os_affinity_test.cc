@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace tutti::os {
 namespace {
@@ -38,6 +39,31 @@ TEST(CpuMask, Unites) {
   EXPECT_EQ(sum, mask_of({1, 200}));
 }
 
+TEST(CpuMask, Intersects) {
+  const CpuMask few = mask_of({0, 3, 64, 200}), others = mask_of({3, 63, 64, 1023});
+  EXPECT_EQ(few & others, mask_of({3, 64}));
+  EXPECT_EQ(others & few, mask_of({3, 64}));
+  EXPECT_EQ(few & few, few);
+  EXPECT_EQ(few & CpuMask{}, CpuMask{});
+}
+
+TEST(CpuMask, Subtracts) {
+  const CpuMask few = mask_of({0, 3, 64, 200}), others = mask_of({3, 63, 64, 1023});
+  EXPECT_EQ(few - others, mask_of({0, 200}));
+  EXPECT_EQ(others - few, mask_of({63, 1023}));
+  EXPECT_EQ(few - few, CpuMask{});
+  EXPECT_EQ(few - CpuMask{}, few);
+}
+
+TEST(CpuMask, IsWrittenAsLinuxDoes) {
+  EXPECT_EQ(text_of({}), "");
+  EXPECT_EQ(text_of(mask_of({0})), "0");
+  EXPECT_EQ(text_of(mask_of({0, 1, 2, 3, 8})), "0-3,8");
+  EXPECT_EQ(text_of(mask_of({1, 3, 4, 6})), "1,3-4,6");
+  EXPECT_EQ(text_of(mask_of({63, 64, 1022, 1023})), "63-64,1022-1023");
+  EXPECT_EQ(text_of(mask_of({1021, 1023})), "1021,1023");
+}
+
 TEST(UsableCpus, FollowTheThreadsAffinity) {
   const CpuMask all = usable_cpus();
   ASSERT_GT(all.count(), 0);
@@ -58,25 +84,76 @@ TEST(LastLevelCache, IsOfAPlausibleSize) {
   EXPECT_LE(last_level_cache_bytes(), std::size_t{4} << 30);
 }
 
-// A stand-in for /proc/self/cgroup and /sys/fs/cgroup.
-class CgroupQuota : public ::testing::Test {
+// A directory of a test's own.
+class InFiles : public ::testing::Test {
  protected:
-  CgroupQuota() { std::filesystem::create_directories(root_); }
-  ~CgroupQuota() override { std::filesystem::remove_all(root_); }
+  InFiles() { std::filesystem::create_directories(root_); }
+  ~InFiles() override { std::filesystem::remove_all(root_); }
 
   void write(const std::string& path, const std::string& text) {
     const auto file = root_ / path;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
+
+  const std::filesystem::path root_ = std::filesystem::path(::testing::TempDir()) /
+                                      ("tutti-affinity-" + std::to_string(::getpid()));
+};
+
+// A stand-in for /sys/devices/system/node.
+class NumaDomains : public InFiles {
+ protected:
+  using Domains = std::vector<CpuMask>;
+
+  [[nodiscard]] Domains domains() const { return numa_domains(root_.c_str()); }
+};
+
+TEST_F(NumaDomains, AreReadFromTheirLists) {
+  write("node0/cpulist", "0-3,8-11\n");
+  write("node1/cpulist", "4-7,12,64\n");
+  EXPECT_EQ(domains(),
+            (Domains{mask_of({0, 1, 2, 3, 8, 9, 10, 11}), mask_of({4, 5, 6, 7, 12, 64})}));
+}
+
+TEST_F(NumaDomains, MayHaveGapsInTheirNumbers) {
+  write("node1/cpulist", "0\n");
+  write("node8/cpulist", "1\n");
+  EXPECT_EQ(domains(), (Domains{mask_of({0}), mask_of({1})}));
+}
+
+TEST_F(NumaDomains, OfMemoryAloneAreLeftOut) {
+  write("node0/cpulist", "0-1\n");
+  write("node1/cpulist", "\n");
+  write("node2/cpulist", "2\n");
+  EXPECT_EQ(domains(), (Domains{mask_of({0, 1}), mask_of({2})}));
+}
+
+TEST_F(NumaDomains, EndWithTheLastCpuOfAMask) {
+  write("node0/cpulist", "1022-1030\n");
+  EXPECT_EQ(domains(), Domains{mask_of({1022, 1023})});
+}
+
+TEST_F(NumaDomains, AreOneWhereTheSystemDoesNotSay) {
+  ASSERT_EQ(domains().size(), 1u);
+  EXPECT_EQ(domains()[0].count(), CpuMask::most);
+}
+
+TEST_F(NumaDomains, OfThisMachineHoldEachCpuOnce) {
+  CpuMask all;
+  for (const CpuMask& domain : numa_domains()) {
+    EXPECT_EQ(all & domain, CpuMask{});
+    all |= domain;
+  }
+  EXPECT_TRUE(usable_cpus().within(all)) << text_of(all);
+}
+
+// A stand-in for /proc/self/cgroup and /sys/fs/cgroup.
+class CgroupQuota : public InFiles {
+ protected:
   std::int64_t quota(const std::string& listing) {
     write("listing", listing);
     return cgroup_cpu_quota_milli((root_ / "listing").c_str(), (root_ / "sys").c_str());
   }
-
- private:
-  std::filesystem::path root_ =
-      std::filesystem::path(::testing::TempDir()) / ("tutti-cgroup-" + std::to_string(::getpid()));
 };
 
 TEST_F(CgroupQuota, OfThisMachineIsNeverNegative) { EXPECT_GE(cgroup_cpu_quota_milli(), 0); }

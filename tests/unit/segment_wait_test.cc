@@ -5,10 +5,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "segment/desk.h"
 #include "support/fork_ranks.h"
@@ -29,6 +34,7 @@ struct Table {
     std::atomic<std::uint32_t> sleepers;
   };
   Place places[2];
+  Place several[4];
   Place slow[48];
 };
 
@@ -134,6 +140,50 @@ TEST_P(Wakeups, ReachAllSleepers) {
   ::munmap(table, sizeof(Table));
 }
 
+Awaited awaited(Table::Place& place, std::uint64_t seen) {
+  return {&place.word, &place.sleepers, seen};
+}
+
+// One sleeps on several words, and the other changes now this one, now that.
+TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
+  constexpr std::uint64_t several = 4;
+  Table* table = shared_table();
+  ASSERT_NE(table, MAP_FAILED);
+  const auto endings = test::fork_ranks(2, [&](Rank& self) {
+    const Patience patience = impatient(GetParam());
+    std::minstd_rand random(static_cast<unsigned>(self.rank) + 1);
+    const std::atomic<std::uint32_t> bell{0};  // silent
+    Table::Place& answer = table->places[0];
+    for (std::uint64_t i = 1; i <= handoffs; ++i) {
+      Table::Place& changed = table->several[i % several];
+      unsigned delay = static_cast<unsigned>(random() % 64);
+      if (self.rank == 0) {
+        while (delay-- > 0) relax();
+        if (i / several % 2 == 0) store_slowly(*table, i);
+        changed.word.store(i, std::memory_order_release);
+        wake(changed.word, changed.sleepers, patience);
+        while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
+        continue;
+      }
+      while (delay-- > 0 && changed.word.load(std::memory_order_acquire) < i) relax();
+      for (;;) {
+        std::vector<Awaited> words;
+        for (std::uint64_t w = 0; w < several; ++w)
+          words.push_back(
+              awaited(table->several[w], table->several[w].word.load(std::memory_order_acquire)));
+        if (words[i % several].seen >= i) break;
+        const auto start = Clock::now();
+        sleep_any(words, bell, 0, patience, never_ns);
+        RANK_CHECK(Clock::now() - start < std::chrono::nanoseconds(never_ns));
+      }
+      answer.word.store(i, std::memory_order_release);
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  for (const Table::Place& place : table->several) EXPECT_EQ(place.sleepers.load(), 0u);
+  ::munmap(table, sizeof(Table));
+}
+
 INSTANTIATE_TEST_SUITE_P(Fences, Wakeups, ::testing::Bool(),
                          [](const auto& row) { return row.param ? "asymmetric" : "symmetric"; });
 
@@ -153,6 +203,94 @@ TEST(Sleep, DoesNotBeginWhenTheWordHasChanged) {
     sleep(table.places[0].word, table.places[0].sleepers, seen, {}, never_ns);
   EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
 }
+
+// More words than one may sleep on at once.
+class SleepAny : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  SleepAny() : places_(GetParam()) {
+    for (Table::Place& place : places_) words_.push_back(awaited(place, 0));
+  }
+  ~SleepAny() override {
+    for (const Table::Place& place : places_) EXPECT_EQ(place.sleepers.load(), 0u);
+  }
+
+  // How long a sleep lasts that `change` is to end, once all have been counted.
+  template <class Change>
+  Clock::duration until(Change change) {
+    Clock::duration lasted{};
+    const std::uint32_t rung = bell_;
+    std::thread sleeper([&] {
+      const auto start = Clock::now();
+      sleep_any(words_, bell_, rung, {}, never_ns);
+      lasted = Clock::now() - start;
+    });
+    const Table::Place* last = slept_on() == 0 ? nullptr : &places_[slept_on() - 1];
+    while (last != nullptr && last->sleepers.load() == 0) ::sched_yield();
+    change();
+    sleeper.join();
+    return lasted;
+  }
+  [[nodiscard]] std::size_t slept_on() const {
+    return std::min(places_.size(), os::most_futex_words - 1);
+  }
+
+  std::vector<Table::Place> places_;
+  std::vector<Awaited> words_;
+  std::atomic<std::uint32_t> bell_{0};
+};
+
+TEST_P(SleepAny, EndsWhenAnyWordChanges) {
+  for (std::size_t changed = 0; changed < slept_on(); ++changed) {
+    Table::Place& place = places_[changed];
+    ASSERT_LT(until([&] {
+                place.word = 1;
+                wake(place.word, place.sleepers, {});
+              }),
+              std::chrono::nanoseconds(never_ns))
+        << changed;
+    words_[changed].seen = 1;
+  }
+}
+
+TEST_P(SleepAny, EndsWhenTheBellRings) {
+  for (int round = 0; round < 100; ++round)
+    ASSERT_LT(until([&] {
+                ++bell_;
+                os::futex_wake_all(bell_);
+              }),
+              std::chrono::nanoseconds(never_ns));
+}
+
+TEST_P(SleepAny, DoesNotBeginWhenAnyWordHasChanged) {
+  const auto start = Clock::now();
+  for (std::size_t changed = 0; changed < slept_on(); ++changed)
+    for (const std::uint64_t seen : {std::uint64_t{4}, std::uint64_t{1} << 32}) {
+      words_[changed].seen = seen;
+      sleep_any(words_, bell_, 0, {}, never_ns);
+      words_[changed].seen = 0;
+    }
+  sleep_any(words_, bell_, 4, {}, never_ns);
+  EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
+}
+
+bool can_sleep_on_several() {
+  ::syscall(SYS_futex_waitv, nullptr, 0, 0, nullptr, 0);
+  return errno != ENOSYS && errno != EPERM;
+}
+
+// For more than a second in all, so that one timeout is in the next one.
+TEST_P(SleepAny, EndsByItsTimeout) {
+  for (int round = 0; round < 25; ++round) {
+    const auto start = Clock::now();
+    sleep_any(words_, bell_, 0, {}, 50'000'000);
+    const auto lasted = Clock::now() - start;
+    ASSERT_LT(lasted, std::chrono::nanoseconds(never_ns));
+    if (!words_.empty() && !can_sleep_on_several()) continue;
+    ASSERT_GE(lasted, std::chrono::milliseconds(49));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, SleepAny, ::testing::Values(0, 1, 3, 127, 200));
 
 }  // namespace
 }  // namespace tutti::segment

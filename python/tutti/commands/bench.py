@@ -16,7 +16,7 @@ from typing import Any, Optional
 import typer
 
 from tutti import arguments, launch, measure, mpi, paths, probe, sizes
-from tutti.errors import UsageError, nearest
+from tutti.errors import UsageError
 from tutti.reporters import bench_json, bench_table, overlap_table, progress
 
 COLLECTIVES = (
@@ -61,8 +61,8 @@ def bench(
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
     names = chosen(collectives, overlap)
-    _one_of("--memory", memory, ("heap", "static"))
-    _one_of("--cache", cache, ("cold", "hot"))
+    arguments.check_one_of("--memory", memory, ("heap", "static"))
+    arguments.check_one_of("--cache", cache, ("cold", "hot"))
     counts = _rank_counts(ranks_text, overlap)
     comm_cores = arguments.communication_cores(comm_cores_text)
     arguments.check_outputs(json_file, plot_file)
@@ -154,12 +154,5 @@ def collective(word: str, overlap: bool = False) -> str:
         if not overlap:
             raise UsageError(f"{word} is nonblocking: give --overlap, or name {name[1:]}")
         name = name[1:]
-    _one_of("the collective", name, (*COLLECTIVES, "all"))
+    arguments.check_one_of("the collective", name, (*COLLECTIVES, "all"))
     return name
-
-
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise UsageError(
-            f"{what} must be one of {', '.join(known)}, not '{value}'{nearest(value, known)}"
-        )

@@ -55,8 +55,7 @@ def model(
 def core_count(text: Optional[str]) -> int:
     """The value of --cores, or the cores that this process may use."""
     word = str(probe.machine()["usable_cores"]) if text is None else text
-    # Six digits at most: int() refuses very long ones.
-    if word.isdecimal() and len(word) <= 6 and LEAST_CORES <= int(word) <= MOST_CORES:
+    if LEAST_CORES <= arguments.number(word) <= MOST_CORES:
         return int(word)
     if text is None:
         raise UsageError(f"there is nothing to split on {word} usable core: name --cores")

@@ -9,15 +9,15 @@ tutti simulate ireduce --ranks 32:63 --levels 0:4 --overlap --plot ireduce.png
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import typer
 
-from tutti import paths, sizes
-from tutti.errors import InstallationError, UsageError, nearest
+from tutti import arguments, paths, process, sizes
+from tutti.errors import UsageError
 from tutti.reporters import simulate_table
+from tutti.reporters.text import write_file
 
 COLLECTIVES = ("iscan", "ibcast", "ireduce", "igather", "iscatter", "iallreduce")
 PLACEMENTS = ("bind", "numa", "odd-even")
@@ -76,7 +76,7 @@ def simulate(
     ),
 ) -> None:
     name = _collective(collective)
-    _one_of("--machine", machine, tuple(MACHINES))
+    arguments.check_one_of("--machine", machine, tuple(MACHINES))
     if cores is None:
         cores = MACHINES[machine][0]
     _in_range("--cores", cores, 2, MOST_CORES)
@@ -96,11 +96,7 @@ def simulate(
         raise UsageError(
             f"--trace shows one case, not {cases}: choose one number of ranks, placement and levels"
         )
-    for file in (trace_file, json_file, plot_file):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
-        if file is not None and file.is_dir():
-            raise UsageError(f"{file} cannot be written: it is a directory")
+    arguments.check_outputs(trace_file, json_file, plot_file)
     words = {
         "machine": machine,
         "cores": cores,
@@ -114,42 +110,19 @@ def simulate(
         "interrupts": int(interrupts),
         "trace": int(trace_file is not None),
     }
-    result = _run(name, words)
+    program = paths.simulate_program()
+    result = process.ask(program, name, *(f"{key}={value}" for key, value in words.items()))
     traces = result.pop("traces")
     result = {"collective": name, "machine": machine, "bytes": words["bytes"], **result}
     simulate_table.print_table(result, overlap)
     if trace_file is not None:
-        _write(trace_file, json.dumps(traces[0]))
+        write_file(trace_file, json.dumps(traces[0]) + "\n")
     if json_file is not None:
-        _write(json_file, json.dumps(result, indent=1))
+        write_file(json_file, json.dumps(result, indent=1) + "\n")
     if plot_file is not None:
         from tutti.reporters import simulate_plot  # matplotlib takes a second to load
 
         simulate_plot.draw(plot_file, result, overlap)
-
-
-def _run(name: str, words: dict[str, Any]) -> dict[str, Any]:
-    program = str(paths.simulate_program())
-    try:
-        done = subprocess.run(
-            [program, name, *(f"{key}={value}" for key, value in words.items())],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            return dict(json.loads(done.stdout))
-        problem = done.stderr.strip() or f"exit code {done.returncode}"
-    except (OSError, ValueError) as error:
-        problem = str(error)
-    raise InstallationError(f"{program} failed: {problem}")
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text + "\n")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _collective(word: str) -> str:
@@ -159,14 +132,14 @@ def _collective(word: str) -> str:
         name = name[len("mpi_") :]
     if name not in COLLECTIVES and f"i{name}" in COLLECTIVES:
         name = f"i{name}"
-    _one_of("the collective", name, COLLECTIVES)
+    arguments.check_one_of("the collective", name, COLLECTIVES)
     return name
 
 
 def _placements(text: str) -> list[str]:
     names = text.lower().split(",")
     for name in names:
-        _one_of("--placement", name, PLACEMENTS)
+        arguments.check_one_of("--placement", name, PLACEMENTS)
     return list(dict.fromkeys(names))
 
 
@@ -183,9 +156,9 @@ def _numbers(option: str, text: str, least: int, most: int) -> list[int]:
     found: set[int] = set()
     for part in text.split(","):
         ends = part.split(":")
-        if len(ends) > 2 or not all(end.isdecimal() for end in ends):
+        first, last = arguments.number(ends[0]), arguments.number(ends[-1])
+        if len(ends) > 2 or min(first, last) < 0:
             raise UsageError(f"{option} {text}: write a number, a list 1,2,4 or a range 1:16")
-        first, last = int(ends[0]), int(ends[-1])
         if not least <= first <= last <= most:
             raise UsageError(f"{option} {text}: must be from {least} to {most}")
         found.update(range(first, last + 1))
@@ -207,10 +180,3 @@ def _size(option: str, text: str) -> int:
 def _in_range(option: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         raise UsageError(f"{option} must be from {least} to {most}, not {value}")
-
-
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise UsageError(
-            f"{what} must be one of {', '.join(known)}, not '{value}'{nearest(value, known)}"
-        )

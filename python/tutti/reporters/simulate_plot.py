@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tutti.errors import UsageError
 from tutti.reporters.simulate_table import title
+from tutti.reporters.text import save_figure
 
 # Distinguishable without colour as well.
 STYLES = (
@@ -36,14 +36,7 @@ def draw(path: Path, result: dict[str, Any], overlap: bool) -> None:
     panel.spines[["top", "right"]].set_visible(False)
     panel.legend(frameon=False)
     panel.set_title(title(result), fontsize=10)
-    try:
-        figure.savefig(path, dpi=150)
-    except ValueError as error:
-        raise UsageError(f"{path} cannot be drawn: {error}") from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        pyplot.close(figure)
+    save_figure(figure, path)
 
 
 def _label(case: dict[str, Any], cases: list[dict[str, Any]]) -> str:

@@ -48,8 +48,12 @@ def test_a_progress_thread_may_interrupt_its_rank(tutti, tmp_path):
 def by_ranks(rows: list[dict[str, Any]]) -> dict[int, dict[int, int]]:
     found: dict[int, dict[int, int]] = {}
     for row in rows:
-        found.setdefault(row["ranks"], {})[row["levels"]] = row["overlapped_ns"]
+        levels = row["levels"] if row["algorithm"] == "paper" else DIRECT
+        found.setdefault(row["ranks"], {})[levels] = row["overlapped_ns"]
     return found
+
+
+DIRECT = -1  # as levels
 
 
 def test_the_models_levels_are_good_for_reduce(tutti, tmp_path):
@@ -69,6 +73,24 @@ def test_more_levels_help_where_few_cores_communicate(tutti, tmp_path):
         found = by_ranks(cases(tutti, tmp_path, *words))
         assert found[32][0] < found[32][3], name
         assert found[63][3] < found[63][0], name
+
+
+def test_direct_algorithms_need_no_tree(tutti, tmp_path):
+    """What the library takes is as good as the best tree, or all but."""
+    for name in ("ireduce", "ibcast", "igather", "iscatter", "iallreduce"):
+        words = [name, "--ranks", "40,53,60,63", "--levels", "0:4", "--algorithm", "paper,direct"]
+        size = "64K" if name in ("igather", "iscatter") else "2M"
+        found = by_ranks(cases(tutti, tmp_path, *words, "--bytes", size, "--overlap"))
+        assert sorted(found) == [40, 53, 60, 63]
+        for ranks, times in found.items():
+            direct = times.pop(DIRECT)
+            most = 1.06 if name == "iallreduce" else 1
+            assert direct <= most * min(times.values()), (name, ranks)
+
+
+def test_levels_are_for_trees(tutti):
+    result = tutti("simulate", "ibcast", "--algorithm", "direct", "--levels", "0:2")
+    assert result.code == 2 and "--levels is for trees" in result.err
 
 
 def test_a_skylake(tutti, tmp_path):

@@ -21,6 +21,7 @@ from tutti.reporters.text import write_file
 
 COLLECTIVES = ("iscan", "ibcast", "ireduce", "igather", "iscatter", "iallreduce")
 PLACEMENTS = ("bind", "numa", "odd-even")
+ALGORITHMS = ("paper", "direct")
 MACHINES = {"knl": (64, 1), "skylake": (48, 2)}  # cores, NUMA domains
 MOST_CORES = 1024
 MOST_LEVELS = 20
@@ -54,6 +55,11 @@ def simulate(
         metavar="|".join(PLACEMENTS),
         help="Where progress threads go, or a list. Default: odd-even for iscan, numa for trees.",
     ),
+    algorithm: str = typer.Option(
+        "paper",
+        metavar="|".join(ALGORITHMS),
+        help="The paper's chain and split trees, or what `tutti run` takes. Also paper,direct.",
+    ),
     size: str = typer.Option(
         "1M", "--bytes", metavar="SIZE", help="A rank's vector; its block for gather and scatter."
     ),
@@ -86,15 +92,21 @@ def simulate(
             domains = 1
     if domains < 1 or cores % domains != 0:
         raise UsageError(f"--domains {domains}: {cores} cores cannot be divided evenly among them")
-    placements = _placements(placement or ("odd-even" if name == "iscan" else "numa"))
+    default = "odd-even" if name == "iscan" else "numa"
+    placements = _words("--placement", placement or default, PLACEMENTS)
+    algorithms = _words("--algorithm", algorithm, ALGORITHMS)
     level_list = _numbers("--levels", levels, 0, MOST_LEVELS)
     if name == "iscan" and level_list != [0]:
         raise UsageError("--levels is for trees, and iscan is a chain")
     communication = _communication(cores, comm_cores, ranks)
-    cases = len(communication) * len(placements) * len(level_list)
+    if algorithms == ["direct"] and level_list != [0]:
+        raise UsageError("--levels is for trees, and direct algorithms have none")
+    variants = ("paper" in algorithms) * len(level_list) + ("direct" in algorithms)
+    cases = len(communication) * len(placements) * variants
     if trace_file is not None and cases != 1:
         raise UsageError(
-            f"--trace shows one case, not {cases}: choose one number of ranks, placement and levels"
+            f"--trace shows one case, not {cases}: "
+            "choose one number of ranks, placement, algorithm and levels"
         )
     arguments.check_outputs(trace_file, json_file, plot_file)
     words = {
@@ -105,6 +117,7 @@ def simulate(
         "piece": _size("--piece", piece),
         "communication": ",".join(map(str, communication)),
         "placement": ",".join(placements),
+        "algorithm": ",".join(algorithms),
         "levels": ",".join(map(str, level_list)),
         "overlap": int(overlap),
         "interrupts": int(interrupts),
@@ -136,10 +149,11 @@ def _collective(word: str) -> str:
     return name
 
 
-def _placements(text: str) -> list[str]:
+def _words(option: str, text: str, known: tuple[str, ...]) -> list[str]:
+    """A list of words, each once."""
     names = text.lower().split(",")
     for name in names:
-        arguments.check_one_of("--placement", name, PLACEMENTS)
+        arguments.check_one_of(option, name, known)
     return list(dict.fromkeys(names))
 
 

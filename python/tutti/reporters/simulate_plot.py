@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tutti.reporters.simulate_table import title
+from tutti.reporters.simulate_table import levels, title
 from tutti.reporters.text import save_figure
 
 # Distinguishable without colour as well.
@@ -44,8 +44,8 @@ def _label(case: dict[str, Any], cases: list[dict[str, Any]]) -> str:
     words = []
     if len({c["placement"] for c in cases}) > 1:
         words.append(case["placement"])
-    if len({c["levels"] for c in cases}) > 1:
-        words.append(f"S = {case['levels']}")
+    if len({levels(c) for c in cases}) > 1:
+        words.append(f"S = {case['levels']}" if case["algorithm"] == "paper" else "direct")
     return ", ".join(words) or str(case["placement"])
 
 

@@ -35,14 +35,20 @@ def print_table(result: dict[str, Any], overlap: bool) -> None:
         key = "overlapped_ns" if overlap else "pure_ns"
         if _is_best(case, result["cases"], key):
             shown[-1] = f"[green]{shown[-1]}[/]"
-        printed.add_row(case["placement"], str(case["ranks"]), str(case["levels"]), *shown)
+        printed.add_row(case["placement"], str(case["ranks"]), levels(case), *shown)
     out.print(printed)
     if overlap:
         best = min(result["cases"], key=lambda case: int(case["overlapped_ns"]))
+        left = f"{plural(best['levels'], 'level')} left to them"
         out.print(
             f"least: {show_time(best['overlapped_ns'] / 1e6)} ms with {best['ranks']} ranks, "
-            f"{best['placement']}, {plural(best['levels'], 'level')} left to them"
+            f"{best['placement']}, {left if best['algorithm'] == 'paper' else 'direct'}"
         )
+
+
+def levels(case: dict[str, Any]) -> str:
+    """``direct`` for the algorithms that have none."""
+    return str(case["levels"]) if case["algorithm"] == "paper" else "direct"
 
 
 def _is_best(case: dict[str, Any], cases: list[dict[str, Any]], key: str) -> bool:

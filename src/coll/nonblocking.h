@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms of Denis et al. 2019 for progress threads, as rows beside those of tables.h. All of
-// them take any Facts, and turn to a row of the blocking tables where buffers cannot be reached.
+// The algorithms of Denis et al. 2019 for progress threads, as rows beside those of tables.h. All
+// of them take any Facts, and turn to a row of the blocking tables where buffers cannot be reached.
 // Real ranks take the rows of tables.h, which docs/simulate.md shows to be as fast.
 #pragma once
 

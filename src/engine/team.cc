@@ -183,13 +183,12 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-Stores stores_for(coll::Collective collective, const coll::Work& work, std::size_t moved) {
+inline Stores stores_for(coll::Collective collective, const coll::Work& work, std::size_t moved) {
   static const coll::Stores* const wanted = wanted_stores();
-  Stores stores;
-  stores.learns = moved >= coll::direct_bytes && wanted == nullptr;
-  if (stores.learns) stores.choice = stores_chooser().choose(collective, written_by(work), moved);
-  if (wanted != nullptr) stores.choice.stores = *wanted;
-  return stores;
+  if (wanted != nullptr) [[unlikely]]
+    return {{*wanted, 0}, false};
+  if (moved < coll::direct_bytes) return {};
+  return {stores_chooser().choose(collective, written_by(work), moved), true};
 }
 
 }  // namespace

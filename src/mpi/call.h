@@ -27,6 +27,13 @@ struct Call {
   // need none would notice.
   Side<H>& out() { return made(out_); }
   Side<H>& in() { return made(in_); }
+  // To be called once both are complete. In place, what is received leaves the own block.
+  void settle() {
+    if (out_) out_->settle(true);
+    if (in_) in_->settle(!out_);
+  }
+  [[nodiscard]] std::span<const coll::Block> out_blocks() const { return blocks_of(out_); }
+  [[nodiscard]] std::span<const coll::Block> in_blocks() const { return blocks_of(in_); }
   // When it is over: to where only the MPI, or a layout, can put it.
   void unpack() {
     if (in_) in_->unpack();
@@ -49,6 +56,9 @@ struct Call {
   Side<H>& made(std::optional<Side<H>>& side) {
     if (!side) side.emplace(native_, packs_on_, keeper_);
     return *side;
+  }
+  static std::span<const coll::Block> blocks_of(const std::optional<Side<H>>& side) {
+    return side ? side->blocks() : std::span<const coll::Block>();
   }
 
   const Native<H>& native_;

@@ -44,9 +44,8 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 
 template <class H>
 bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
-  call.out().settle(true);
-  call.in().settle(call.out().blocks().empty());  // in place, what is received leaves the own block
-  call.work = {.count = bytes, .root = root, .out = call.out().blocks(), .in = call.in().blocks()};
+  call.settle();
+  call.work = {.count = bytes, .root = root, .out = call.out_blocks(), .in = call.in_blocks()};
   return true;
 }
 

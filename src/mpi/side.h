@@ -48,12 +48,11 @@ class Few {
   Few(const Few&) = delete;
   Few& operator=(const Few&) = delete;
 
-  void push_back(const T& value) {
-    if (count_ == few && many_.empty()) many_.assign(few_, few_ + few);
-    if (count_ < few)
+  void push_back(T value) {
+    if (count_ < few) [[likely]]
       few_[count_] = value;
     else
-      many_.push_back(value);
+      push_further(value);
     ++count_;
   }
   [[nodiscard]] std::size_t size() const { return count_; }
@@ -62,6 +61,11 @@ class Few {
   [[nodiscard]] std::span<const T> all() const { return {data(), count_}; }
 
  private:
+  [[gnu::noinline]] void push_further(T value) {
+    if (count_ == few) many_.assign(few_, few_ + few);
+    many_.push_back(value);
+  }
+
   static constexpr std::size_t few = 8;
   std::size_t count_ = 0;
   union {  // not written before it is used
@@ -135,53 +139,24 @@ class Side {
   void flatten() { flat_ = true; }
 
   // The next block: `count` elements, `offset` bytes behind `base` (which may be MPI_BOTTOM).
-  void add(const void* base, Aint offset, Count count, Described<H> type) {
+  void add(const void* base, Aint offset, Count count, const Described<H>& type) {
     auto* address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(base) + offset);
     const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
-    const layout::Layout* layout = type.layout;
-    if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
-      address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
-      layout = nullptr;
-    }
-    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]]
-      keeper_->keep(type);
-    if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
-      opaque_.push_back({blocks_.size(), address, count, type});
-      opaque_bytes_ += bytes;
-      layout = nullptr;
-    }
-    blocks_.push_back({address, bytes, layout});
+    if (type.layout == nullptr && !type.opaque) [[likely]]
+      blocks_.push_back({address, bytes, nullptr});
+    else
+      add_special(address, bytes, count, type);
   }
 
   // After the last add: gives opaque blocks a place, and fills it with what is to be sent.
   void settle(bool fill) {
-    if (opaque_.empty()) return;
-    packed_.reset(opaque_bytes_);
-    std::byte* next = packed_.get();
-    for (const Opaque& part : opaque_) {
-      coll::Block& block = blocks_.data()[part.index];
-      block.address = next;
-      next += block.bytes;
-      if (!fill) continue;
-      if (part.type.layout != nullptr)
-        part.type.layout->pack(block.address, part.user, 0, block.bytes);
-      else
-        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.pack(raw, bytes, comm_);
-        });
-    }
+    if (special_ != nullptr) [[unlikely]]
+      settle_special(fill);
   }
   // Afterwards, what was received.
   void unpack() {
-    for (const Opaque& part : opaque_) {
-      const coll::Block& block = blocks_.data()[part.index];
-      if (part.type.layout != nullptr)
-        part.type.layout->unpack(part.user, block.address, 0, block.bytes);
-      else
-        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.unpack(raw, bytes, comm_);
-        });
-    }
+    if (special_ != nullptr) [[unlikely]]
+      unpack_special();
   }
 
   [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_.all(); }
@@ -198,6 +173,57 @@ class Side {
     Count count;
     Described<H> type;
   };
+  // Those blocks, in a copy without gaps.
+  struct Special {
+    std::vector<Opaque> parts;
+    std::size_t bytes = 0;
+    Temporary packed;
+  };
+
+  void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type) {
+    const layout::Layout* layout = type.layout;
+    if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
+      address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
+      layout = nullptr;
+    }
+    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]]
+      keeper_->keep(type);
+    if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
+      if (special_ == nullptr) special_ = std::make_unique<Special>();
+      special_->parts.push_back({blocks_.size(), address, count, type});
+      special_->bytes += bytes;
+      layout = nullptr;
+    }
+    blocks_.push_back({address, bytes, layout});
+  }
+
+  void settle_special(bool fill) {
+    special_->packed.reset(special_->bytes);
+    std::byte* next = special_->packed.get();
+    for (const Opaque& part : special_->parts) {
+      coll::Block& block = blocks_.data()[part.index];
+      block.address = next;
+      next += block.bytes;
+      if (!fill) continue;
+      if (part.type.layout != nullptr)
+        part.type.layout->pack(block.address, part.user, 0, block.bytes);
+      else
+        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+          piece.pack(raw, bytes, comm_);
+        });
+    }
+  }
+  void unpack_special() {
+    for (const Opaque& part : special_->parts) {
+      const coll::Block& block = blocks_.data()[part.index];
+      if (part.type.layout != nullptr)
+        part.type.layout->unpack(part.user, block.address, 0, block.bytes);
+      else
+        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+          piece.unpack(raw, bytes, comm_);
+        });
+    }
+  }
 
   // In pieces whose sizes fit the MPI's int.
   template <class Body>
@@ -217,9 +243,7 @@ class Side {
   Keeper<H>* keeper_;
   bool flat_ = false;
   Few<coll::Block> blocks_;
-  std::vector<Opaque> opaque_;
-  std::size_t opaque_bytes_ = 0;
-  Temporary packed_;
+  std::unique_ptr<Special> special_;
 };
 
 }  // namespace tutti::mpi

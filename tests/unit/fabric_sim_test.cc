@@ -28,7 +28,6 @@ Task chatter(SimFabric& f, int rounds, std::vector<int>& order) {
 struct Outcome {
   std::vector<int> order;
   std::uint64_t schedule;
-  friend bool operator<(const Outcome& a, const Outcome& b) { return a.order < b.order; }
 };
 
 Outcome play(std::uint64_t seed, int ranks = 4) {

@@ -13,6 +13,11 @@ LIBRARY = Path(os.environ.get("TUTTI_LIBRARY", ROOT / "build/release/src/libtutt
 PROGRAMS = ROOT / "build/mpi-tests"
 
 
+def up_to_date(program: Path, sources: list[Path]) -> bool:
+    newest = max(each.stat().st_mtime for each in sources)
+    return program.exists() and program.stat().st_mtime >= newest
+
+
 @dataclass(frozen=True)
 class Mpi:
     """One MPI: its compiler wrapper, its launcher, and what both need."""
@@ -28,8 +33,7 @@ class Mpi:
         """Build tests/mpi/`source` for this MPI, unless that was done already."""
         path = Path(__file__).with_name(source)
         program = PROGRAMS / self.name / path.stem
-        newest = max(each.stat().st_mtime for each in [path, *path.parent.glob("*.h")])
-        if not program.exists() or program.stat().st_mtime < newest:
+        if not up_to_date(program, [path, *path.parent.glob("*.h")]):
             program.parent.mkdir(parents=True, exist_ok=True)
             command = [self.cxx, "-O1", "-g", "-std=c++17", str(path), "-o", str(program), "-ldl"]
             subprocess.run(command, check=True, env=os.environ | self.environment)

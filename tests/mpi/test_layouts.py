@@ -8,22 +8,27 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi
+from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi, up_to_date
 
 SRC = ROOT / "src"
 PARTS = ["layout/layout.cc", "layout/typemap.cc", "mpi/handles.cc", "mpi/library.cc"]
 
 
+def build(mpi: Mpi) -> Path:
+    """Compile layouts.cc with these parts of Tutti, unless that was done already."""
+    path = Path(__file__).with_name("layouts.cc")
+    program = PROGRAMS / mpi.name / "layouts"
+    if not up_to_date(program, [path, *path.parent.glob("*.h"), *SRC.rglob("*.*")]):
+        program.parent.mkdir(parents=True, exist_ok=True)
+        command = [mpi.cxx, "-O1", "-g", "-std=c++20", "-D_GNU_SOURCE", "-pthread", f"-I{SRC}"]
+        command += [str(path), *(str(SRC / part) for part in PARTS), "-o", str(program), "-ldl"]
+        subprocess.run(command, check=True, env=os.environ | mpi.environment)
+    return program
+
+
 @pytest.fixture(scope="module", params=MAIN + OTHERS, ids=lambda mpi: mpi.name)
 def built(request) -> tuple[Mpi, Path]:
-    mpi = request.param
-    program = PROGRAMS / mpi.name / "layouts"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    command = [mpi.cxx, "-O1", "-g", "-std=c++20", "-D_GNU_SOURCE", "-pthread", f"-I{SRC}"]
-    command += [str(Path(__file__).with_name("layouts.cc")), *(str(SRC / part) for part in PARTS)]
-    command += ["-o", str(program), "-ldl"]
-    subprocess.run(command, check=True, env=os.environ | mpi.environment)
-    return mpi, program
+    return request.param, build(request.param)
 
 
 @pytest.mark.parametrize("what", ["random", "predefined", "bottom", "life", "threads"])

@@ -7,12 +7,15 @@ import re
 
 import pytest
 from mpis import MAIN, Mpi
+from test_faults import nothing_is_left
 
 
 def values(mpi: Mpi, requests: int, tutti: dict[str, str] | None) -> tuple[list[int], list[int]]:
     """Threads before and after, and resident KiB after each round, on rank 0 of 2."""
-    command = [str(mpi.compile("outstanding.cc")), "--requests", str(requests), "--rounds", "5"]
+    program = mpi.compile("outstanding.cc")
+    command = [str(program), "--requests", str(requests), "--rounds", "5"]
     result = mpi.run(2, command, tutti)
+    nothing_is_left(program)
     assert result.returncode == 0, result.stdout[-3000:]
     if requests:
         expected = f"outstanding: {requests} requests in 5 rounds, 0 wrong"
@@ -24,8 +27,9 @@ def values(mpi: Mpi, requests: int, tutti: dict[str, str] | None) -> tuple[list[
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_memory_is_flat(mpi: Mpi) -> None:
     _, resident = values(mpi, 10000, {})
-    # What a round frees, the allocators may keep; the next ones must need no more.
-    assert len(resident) == 5 and resident[4] <= resident[1] + 1024, resident
+    # What a round frees, the allocators may keep; the next ones must need no more: in three of them
+    # not 13 bytes a request.
+    assert len(resident) == 5 and resident[4] < resident[1] + 384, resident
 
 
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

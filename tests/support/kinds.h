@@ -96,12 +96,20 @@ inline constexpr Kind kinds[] = {
 // Values that depend on the seed and the position.
 inline void fill(const Kind& what, std::uint64_t seed, std::span<std::byte> out) {
   std::uint64_t x = mix(seed);
-  for (std::size_t i = 0; i < out.size(); i += 8) {
+  const auto next = [&x, is_float = what.is_float] {
     x += 0x9e3779b97f4a7c15u;
-    std::uint64_t word = x ^ (x >> 29);
-    if (what.is_float)  // any sign and mantissa; exponents that make every sum round
-      word = (word & 0x807fffff'807fffffu) | 0x3c000000'3c000000u | (word & 0x07000000'07000000u);
-    std::memcpy(out.data() + i, &word, std::min<std::size_t>(8, out.size() - i));
+    const std::uint64_t word = x ^ (x >> 29);
+    // Floats get any sign and mantissa; exponents that make every sum round.
+    return is_float ? (word & 0x877fffff'877fffffu) | 0x3c000000'3c000000u : word;
+  };
+  std::size_t i = 0;
+  for (; i + 8 <= out.size(); i += 8) {
+    const std::uint64_t word = next();
+    std::memcpy(out.data() + i, &word, 8);
+  }
+  if (i < out.size()) {
+    const std::uint64_t word = next();
+    std::memcpy(out.data() + i, &word, out.size() - i);
   }
 }
 

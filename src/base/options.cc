@@ -66,18 +66,40 @@ constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
                               {"check", "usual, strict"},
                               {"log", "quiet, warn, info, debug"}};
 
+constexpr Choice lists[] = {{"memory", "commons, cma, bounce"}};  // of words that commas separate
+
+// Calls body(word) for each word of a list, until it returns true: whether one did.
+template <class Body>
+bool any_word(std::string_view list, std::string_view separator, Body body) {
+  for (;;) {
+    const std::size_t end = list.find(separator);
+    if (body(list.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    list.remove_prefix(end + separator.size());
+  }
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  return any_word(words, ", ", [&](std::string_view each) { return each == word; });
+}
+
 // The words of which `value` had to be one, if it is none of them.
 const char* words_missed(std::string_view option, std::string_view value) {
-  for (const Choice& choice : choices) {
-    if (choice.option != option) continue;
-    for (std::string_view rest = choice.words;;) {
-      const std::size_t end = rest.find(", ");
-      if (rest.substr(0, end) == value) return nullptr;
-      if (end == std::string_view::npos) return choice.words;
-      rest.remove_prefix(end + 2);
-    }
-  }
+  for (const Choice& choice : choices)
+    if (choice.option == option && !has_word(choice.words, value)) return choice.words;
   return nullptr;
+}
+
+void check_list(std::string_view option, const char* name, std::string_view value) {
+  for (const Choice& choice : lists) {
+    if (choice.option != option) continue;
+    (void)any_word(value, ",", [&](std::string_view word) {
+      if (!has_word(choice.words, word))
+        log::warn("%s: %.*s is none of %s, and left out", name, static_cast<int>(word.size()),
+                  word.data(), choice.words);
+      return false;
+    });
+  }
 }
 
 // Variables of other parts of Tutti that are not options of the library.
@@ -131,6 +153,8 @@ void check_variable(const char* name, const char* value) {
                 fallback);                                                                    \
     else if (const char* words = words_missed(#option, value))                                \
       log::warn("%s=%s is none of %s; the default %s is used", name, value, words, fallback); \
+    else                                                                                      \
+      check_list(#option, name, value);                                                       \
     return;                                                                                   \
   }                                                                                           \
   if (const std::size_t d = distance(name, known); d < best) {                                \

@@ -34,6 +34,7 @@ TEST(Options, UnknownVariablesAndValuesAreNamed) {
   ::setenv("TUTTI_CHECK", "", 1);
   ::setenv("TUTTI_STORES", "stream", 1);
   ::setenv("TUTTI_LOG", "warn", 1);
+  ::setenv("TUTTI_MEMORY", "commons,cmma", 1);
   testing::internal::CaptureStderr();
   warn_about_unknown_options();
   const std::string said = testing::internal::GetCapturedStderr();
@@ -44,7 +45,8 @@ TEST(Options, UnknownVariablesAndValuesAreNamed) {
         "the default auto is used\n",
         "tutti: TUTTI_CHECK= is none of usual, strict; the default usual is used\n",
         "tutti: TUTTI_STORES=stream is none of auto, plain, streaming; "
-        "the default auto is used\n"})
+        "the default auto is used\n",
+        "tutti: TUTTI_MEMORY: cmma is none of commons, cma, bounce, and left out\n"})
     EXPECT_NE(said.find(sentence), std::string::npos) << said;
   EXPECT_EQ(said.find("TUTTI_LOG"), std::string::npos) << said;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/words.h"
 
 extern char** environ;
 
@@ -68,36 +69,21 @@ constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
 
 constexpr Choice lists[] = {{"memory", "commons, cma, bounce"}};  // of words that commas separate
 
-// Calls body(word) for each word of a list, until it returns true: whether one did.
-template <class Body>
-bool any_word(std::string_view list, std::string_view separator, Body body) {
-  for (;;) {
-    const std::size_t end = list.find(separator);
-    if (body(list.substr(0, end))) return true;
-    if (end == std::string_view::npos) return false;
-    list.remove_prefix(end + separator.size());
-  }
-}
-
-bool has_word(std::string_view words, std::string_view word) {
-  return any_word(words, ", ", [&](std::string_view each) { return each == word; });
-}
-
 // The words of which `value` had to be one, if it is none of them.
 const char* words_missed(std::string_view option, std::string_view value) {
   for (const Choice& choice : choices)
-    if (choice.option == option && !has_word(choice.words, value)) return choice.words;
+    if (choice.option == option && !has_word(choice.words, value, ", ")) return choice.words;
   return nullptr;
 }
 
 void check_list(std::string_view option, const char* name, std::string_view value) {
   for (const Choice& choice : lists) {
     if (choice.option != option) continue;
-    (void)any_word(value, ",", [&](std::string_view word) {
-      if (!has_word(choice.words, word))
+    (void)every_word(value, ",", [&](std::string_view word) {
+      if (!has_word(choice.words, word, ", "))
         log::warn("%s: %.*s is none of %s, and left out", name, static_cast<int>(word.size()),
                   word.data(), choice.words);
-      return false;
+      return true;
     });
   }
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/base.h"
+#include "base/words.h"
 
 #if defined(__has_feature)
 #define TUTTI_HAS_FEATURE(x) __has_feature(x)
@@ -46,22 +47,11 @@ bool under_valgrind() {
   return preloaded != nullptr && std::strstr(preloaded, "vgpreload") != nullptr;
 }
 
-// Whether `word` is one of those in `list`, which commas separate.
-bool lists(const char* list, const char* word) {
-  const std::size_t length = std::strlen(word);
-  for (;; ++list) {
-    const std::size_t item = std::strcspn(list, ",");
-    if (item == length && std::strncmp(list, word, length) == 0) return true;
-    list += item;
-    if (*list == '\0') return false;
-  }
-}
-
 }  // namespace
 
 const char* why_off() {
   if (options().off) return "TUTTI_OFF is set";
-  if (!lists(options().memory, "commons")) return "TUTTI_MEMORY does not list commons";
+  if (!has_word(options().memory, "commons")) return "TUTTI_MEMORY does not list commons";
   if (under_valgrind()) return "the program runs under valgrind";
   if (under_sanitizer()) return "the program was built with a sanitizer";
   return nullptr;

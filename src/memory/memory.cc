@@ -7,21 +7,12 @@
 #include <cstring>
 
 #include "base/base.h"
+#include "base/words.h"
 #include "commons/commons.h"
 #include "os/os.h"
 
 namespace tutti::memory {
 namespace {
-
-bool lists(const char* option, const char* word) {
-  const std::size_t length = std::strlen(word);
-  for (const char* p = option; *p != '\0';) {
-    const std::size_t n = std::strcspn(p, ",");
-    if (n == length && std::memcmp(p, word, n) == 0) return true;
-    p += n + (p[n] == ',');
-  }
-  return false;
-}
 
 // Static, so that a peer may read it at any time of this process's life.
 std::uint64_t g_probe = 0;
@@ -40,7 +31,9 @@ const char* name_of(Way way) {
   return "?";
 }
 
-Allowed allowed(const char* option) { return {lists(option, "commons"), lists(option, "cma")}; }
+Allowed allowed(const char* option) {
+  return {has_word(option, "commons"), has_word(option, "cma")};
+}
 
 Introduction introduce(const Allowed& allowed) {
   static std::uint64_t* mapped_probe = nullptr;

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <string_view>
+
+#include "base/words.h"
 
 namespace tutti::simulate {
 namespace {
@@ -19,16 +20,15 @@ constexpr struct {
                    {"ireduce", Collective::reduce},   {"igather", Collective::gather},
                    {"iscatter", Collective::scatter}, {"iallreduce", Collective::allreduce}};
 
-constexpr struct {
+template <class Value>
+struct Named {
   const char* name;
-  Placement placement;
-} placements[] = {
+  Value value;
+};
+constexpr Named<Placement> placements[] = {
     {"bind", Placement::bind}, {"numa", Placement::numa}, {"odd-even", Placement::odd_even}};
-
-constexpr struct {
-  const char* name;
-  Algorithms algorithms;
-} algorithms[] = {{"paper", Algorithms::paper}, {"direct", Algorithms::direct}};
+constexpr Named<Algorithms> algorithms[] = {{"paper", Algorithms::paper},
+                                            {"direct", Algorithms::direct}};
 
 // Round figures for one core of such a chip, not measurements: what is said of placements and
 // levels depends on how large latency is beside a transfer, and on nothing else of them.
@@ -58,20 +58,9 @@ bool read(std::string_view text, bool& truth) {
   return truth || text == "0";
 }
 
-// Calls take(word) for each word of a list.
-template <class Take>
-bool each(std::string_view list, Take take) {
-  for (;;) {
-    const std::size_t comma = list.find(',');
-    if (!take(list.substr(0, comma))) return false;
-    if (comma == std::string_view::npos) return true;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 bool read_list(std::string_view text, std::vector<int>& numbers) {
   numbers.clear();
-  return each(text, [&](std::string_view word) {
+  return every_word(text, ",", [&](std::string_view word) {
     int number = 0;
     if (!read(word, number)) return false;
     numbers.push_back(number);
@@ -89,18 +78,20 @@ bool choose(const Rows& rows, std::string_view name, Use use) {
   return false;
 }
 
-bool read_placements(std::string_view text, std::vector<Placement>& chosen) {
+template <class Value, std::size_t count>
+bool read_list(std::string_view text, const Named<Value> (&rows)[count],
+               std::vector<Value>& chosen) {
   chosen.clear();
-  return each(text, [&](std::string_view word) {
-    return choose(placements, word, [&](const auto& row) { chosen.push_back(row.placement); });
+  return every_word(text, ",", [&](std::string_view word) {
+    return choose(rows, word, [&](const auto& row) { chosen.push_back(row.value); });
   });
 }
 
-bool read_algorithms(std::string_view text, std::vector<Algorithms>& chosen) {
-  chosen.clear();
-  return each(text, [&](std::string_view word) {
-    return choose(algorithms, word, [&](const auto& row) { chosen.push_back(row.algorithms); });
-  });
+template <class Value, std::size_t count>
+const char* name_in(const Named<Value> (&rows)[count], Value value) {
+  for (const Named<Value>& row : rows)
+    if (row.value == value) return row.name;
+  return "?";
 }
 
 bool set(Request& to, std::string_view name, std::string_view value) {
@@ -115,8 +106,8 @@ bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "piece") return read(value, to.what.piece_bytes);
   if (name == "communication") return read_list(value, to.communication);
   if (name == "levels") return read_list(value, to.levels);
-  if (name == "algorithm") return read_algorithms(value, to.algorithms);
-  if (name == "placement") return read_placements(value, to.placements);
+  if (name == "algorithm") return read_list(value, algorithms, to.algorithms);
+  if (name == "placement") return read_list(value, placements, to.placements);
   if (name == "overlap") return read(value, to.overlap);
   if (name == "interrupts") return read(value, to.machine.interrupts);
   if (name == "trace") return read(value, to.trace);
@@ -135,17 +126,8 @@ std::string check(const Request& request) {
 
 }  // namespace
 
-const char* name_of(Placement placement) {
-  for (const auto& row : placements)
-    if (row.placement == placement) return row.name;
-  return "?";
-}
-
-const char* name_of(Algorithms chosen) {
-  for (const auto& row : algorithms)
-    if (row.algorithms == chosen) return row.name;
-  return "?";
-}
+const char* name_of(Placement placement) { return name_in(placements, placement); }
+const char* name_of(Algorithms chosen) { return name_in(algorithms, chosen); }
 
 std::string parse(int count, char** words, Request& request) {
   if (count < 2) return "no collective";

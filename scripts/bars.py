@@ -69,7 +69,8 @@ FASTEST_BARS = (
 )
 
 SWEEPS = tuple(
-    Point(collective, 0, cache, memory="static")
+    Point(collective, 0, cache, memory=memory)
+    for memory in ("static", "mmap")
     for cache in ("hot", "cold")
     for collective in ("bcast", "reduce", "allreduce")
 )
@@ -116,7 +117,7 @@ def _fastest_verdict(bar: FastestBar, mpi: str, row: dict, base_us: dict[str, fl
 
 def _sweep_verdict(sweep: Point, mpi: str, rows: list[dict]) -> Verdict:
     worst = min(rows, key=lambda row: row["ratio"])
-    case = f"{sweep.collective.capitalize()} on static buffers, 8 B to 4 MiB, {sweep.cache}"
+    case = f"{sweep.collective.capitalize()} on {sweep.memory} buffers, 8 B to 4 MiB, {sweep.cache}"
     slower = [row["bytes"] for row in rows if row["ratio"] * NOISE < 1]
     measured = f"{worst['ratio']:.2f}x at {worst['bytes']} B"
     if slower:

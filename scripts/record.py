@@ -65,7 +65,7 @@ def measure(chosen: list[Mpi], quick: bool, say, done) -> Measured:
                 )
             done()
         for sweep in SWEEPS:
-            say(f"{mpi.label}: {sweep.collective} on static buffers, {sweep.cache}")
+            say(f"{mpi.label}: {sweep.collective} on {sweep.memory} buffers, {sweep.cache}")
             sizes = POWERS_OF_TWO[::6] if quick else POWERS_OF_TWO
             for row in measure_group(mpi, sweep, sizes, 50 if quick else 200):
                 measured[mpi.name, at(sweep, row)] = row

@@ -90,9 +90,11 @@ bool take(const std::string& option, const std::string& value, Arguments& a, std
     if (pick(ops, value, a.op)) return true;
     may_be = "one of " + names(ops);
   } else if (option == "--memory") {
-    a.memory = value == "static" ? Memory::statics : Memory::heap;
-    if (value == "static" || value == "heap") return true;
-    may_be = "heap or static";
+    a.memory = value == "static" ? Memory::statics
+               : value == "mmap" ? Memory::mapped
+                                 : Memory::heap;
+    if (value == "static" || value == "mmap" || value == "heap") return true;
+    may_be = "heap, static or mmap";
   } else if (option == "--cache") {
     a.cache = value == "hot" ? Cache::hot : Cache::cold;
     if (value == "hot" || value == "cold") return true;

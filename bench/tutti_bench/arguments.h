@@ -10,7 +10,7 @@
 
 namespace tutti::bench {
 
-enum class Memory : std::uint8_t { heap, statics };
+enum class Memory : std::uint8_t { heap, statics, mapped };
 enum class Cache : std::uint8_t { cold, hot };
 enum class What : std::uint8_t { blocking, overlap };
 
@@ -35,7 +35,8 @@ struct Arguments {
 inline constexpr const char* usage =
     "tutti-bench --collective NAME,... --sizes BYTES,... [--measure blocking|overlap] "
     "[--work STEPS,...] [--libraries both|tutti] [--dtype float] [--op sum] "
-    "[--memory heap|static] [--cache cold|hot] [--root 0] [--min-time-ms 300] [--max-time-ms 6000] "
+    "[--memory heap|static|mmap] [--cache cold|hot] [--root 0] [--min-time-ms 300] [--max-time-ms "
+    "6000] "
     "[--iterations N]";
 
 // False: `why` is one sentence that names the argument and what it may be.

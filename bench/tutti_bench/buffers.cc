@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tutti_bench/buffers.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +14,15 @@
 namespace tutti::bench {
 namespace {
 
-// Memory that is neither heap nor stack, for --memory static.
-constexpr std::size_t static_bytes = std::size_t{512} << 20;
-alignas(page_bytes) std::byte static_memory[static_bytes];
+// For --memory static, and as much as --memory mmap asks the kernel for.
+constexpr std::size_t arena_bytes = std::size_t{512} << 20;
+alignas(page_bytes) std::byte static_memory[arena_bytes];
+
+std::byte* map_arena() {
+  void* arena = ::mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return arena == MAP_FAILED ? nullptr : static_cast<std::byte*>(arena);
+}
 
 std::size_t machine_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
@@ -89,8 +96,9 @@ std::size_t last_level_cache_bytes() {
 }
 
 Buffers::~Buffers() {
+  if (mapped_ != nullptr) ::munmap(mapped_, arena_bytes);
   for (const Pair& slab : slabs_) {
-    if (!owned_) break;
+    if (!on_heap_) break;
     std::free(slab.send);
     std::free(slab.recv);
   }
@@ -117,12 +125,14 @@ bool Buffers::allocate(const Arguments& a, const Collective& collective, const P
   const std::size_t recv_bytes = slab_bytes(mine.recv, stride_.recv);
   const std::size_t send_room = round_up(send_bytes, page_bytes);
   const std::size_t pair_room = send_room + round_up(recv_bytes, page_bytes);
-  owned_ = a.memory == Memory::heap;
-  if (!owned_ && pairs * pair_room > static_bytes) return false;
+  on_heap_ = a.memory == Memory::heap;
+  if (a.memory == Memory::mapped) mapped_ = map_arena();
+  std::byte* arena = a.memory == Memory::mapped ? mapped_ : static_memory;
+  if (arena == nullptr || (!on_heap_ && pairs * pair_room > arena_bytes)) return false;
   slabs_.reserve(pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
-    Pair slab{static_memory + i * pair_room, static_memory + i * pair_room + send_room};
-    if (owned_)
+    Pair slab{arena + i * pair_room, arena + i * pair_room + send_room};
+    if (on_heap_)
       slab = {static_cast<std::byte*>(std::malloc(send_bytes)),
               static_cast<std::byte*>(std::malloc(recv_bytes))};
     slabs_.push_back(slab);

@@ -43,7 +43,8 @@ class Buffers {
   std::size_t slots_ = 0;
   std::size_t at_ = 0;
   std::size_t step_ = 1;
-  bool owned_ = false;
+  bool on_heap_ = false;
+  std::byte* mapped_ = nullptr;
 };
 
 // `count` elements, other ones for each seed: small whole numbers, so that sums and products of

@@ -26,7 +26,7 @@ class Plan:
     sizes: Sequence[int]  # bytes
     dtype: str
     op: str
-    memory: str  # "heap" or "static"
+    memory: str  # "heap", "static" or "mmap"
     cache: str  # "cold" or "hot"
     allow_root: bool = False
     overlap: bool = False  # of the nonblocking collective, instead of the blocking one's time

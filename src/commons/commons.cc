@@ -151,11 +151,17 @@ Share share() {
   return {heap.fd, heap.base, std::size_t{heap.extents.pages()} * page_bytes, ""};
 }
 
-bool shared(const void* address, std::size_t bytes) {
-  if (!owns(address) || heap.mode.load(std::memory_order_relaxed) != Mode::shared) return false;
-  const auto* first = static_cast<const std::byte*>(address);
-  const std::size_t offset = static_cast<std::size_t>(first - heap.base);
-  return bytes <= detail::bytes.load(std::memory_order_relaxed) - offset;
+const std::byte* shared(const void* address, std::size_t bytes) {
+  if (heap.mode.load(std::memory_order_acquire) != Mode::shared) return nullptr;
+  const auto* at = static_cast<const std::byte*>(address);
+  if (owns(at)) {
+    const std::size_t behind = detail::bytes.load(std::memory_order_relaxed) - offset_of(at);
+    return bytes <= behind ? at : nullptr;
+  }
+  const Statics& statics = heap.statics;
+  const auto offset = static_cast<std::size_t>(at - statics.first);
+  if (offset >= statics.bytes || bytes > statics.bytes - offset) return nullptr;
+  return heap.base + statics.offset + offset;
 }
 
 Stats stats() {

@@ -74,8 +74,15 @@ struct Share {
 // Reserves the range if no allocation has done so yet.
 [[nodiscard]] Share share();
 
-// Whether all of [address, address + bytes) is reachable by peers that map share().fd.
-[[nodiscard]] bool shared(const void* address, std::size_t bytes);
+// Where in the range peers that map share().fd find all of [address, address + bytes), which is a
+// block, or static variables after adopt_statics(). nullptr: not there.
+[[nodiscard]] const std::byte* shared(const void* address, std::size_t bytes);
+
+// Puts the static variables of the main program (its .bss, if it is as large as the options say)
+// into the commons, at their own addresses. owns() stays false for them: they are nobody's to free.
+// To be called once, early: it does nothing when the process has more than one thread, or when
+// Tutti itself is among them.
+void adopt_statics();
 
 struct Stats {
   std::uint64_t blocks;         // live

@@ -30,24 +30,46 @@ namespace {
   ::_exit(127);
 }
 
+// The runs of blocks that the child has to find in the range: all but the static variables, which
+// it finds elsewhere.
+template <class Visit>
+bool for_each_live_run(Visit visit) {
+  const auto statics = static_cast<PageIndex>(heap.statics.offset / page_bytes);
+  const auto statics_pages = static_cast<std::uint32_t>(heap.statics.bytes / page_bytes);
+  return heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+    if (statics_pages == 0 || statics - first >= pages) return visit(first, pages);
+    const PageIndex rest = statics + statics_pages;
+    return (statics == first || visit(first, statics - first)) &&
+           (rest == first + pages || visit(rest, first + pages - rest));
+  });
+}
+
+// Of [at, end) of the file, what is not a hole.
+template <class Visit>
+bool for_each_data(std::size_t at, std::size_t end, Visit visit) {
+  for (std::size_t from = 0, to = 0; os::next_data(heap.fd, at, end, &from, &to); at = to)
+    if (!visit(from, to - from)) return false;
+  return true;
+}
+
 template <class Visit>
 bool for_each_live_data(Visit visit) {
-  return heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
-    std::size_t at = std::size_t{first} * page_bytes;
-    const std::size_t end = at + std::size_t{pages} * page_bytes;
-    for (std::size_t from = 0, to = 0; os::next_data(heap.fd, at, end, &from, &to); at = to)
-      if (!visit(from, to - from)) return false;
-    return true;
+  return for_each_live_run([&](PageIndex first, std::uint32_t pages) {
+    const std::size_t at = std::size_t{first} * page_bytes;
+    return for_each_data(at, at + std::size_t{pages} * page_bytes, visit);
   });
 }
 
 // The kernel would rather kill some process than refuse us memory.
 bool fits_into_memory() {
   std::uint64_t needed = 0;
-  (void)for_each_live_data([&](std::size_t, std::size_t bytes) {
+  const auto count = [&](std::size_t, std::size_t bytes) {
     needed += bytes;
     return true;
-  });
+  };
+  (void)for_each_live_data(count);
+  const Statics& statics = heap.statics;
+  (void)for_each_data(statics.offset, statics.offset + statics.bytes, count);
   return needed < os::available_memory_bytes();
 }
 
@@ -60,7 +82,6 @@ bool close_range_off() {
 
 // The usual way: the range becomes private memory at once, and its contents come from the file.
 const char* copy_from_file() {
-  if (!fits_into_memory()) return "there is not enough memory";
   if (!close_range_off() || !os::replace_private(heap.base, heap.accessible_bytes, true))
     return "no address space";
   const bool copied = for_each_live_data([](std::size_t offset, std::size_t bytes) {
@@ -74,7 +95,7 @@ const char* copy_from_file() {
 // pages are holes: they become resident.)
 const char* copy_from_mapping() {
   std::size_t done = 0;  // bytes of the range that are private already
-  const bool copied = heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+  const bool copied = for_each_live_run([&](PageIndex first, std::uint32_t pages) {
     const std::size_t at = std::size_t{first} * page_bytes;
     const std::size_t bytes = std::size_t{pages} * page_bytes;
     if (first == 0 && pages == 1) return true;  // page 0 is inaccessible until a block is made
@@ -109,6 +130,12 @@ void close_end(int& end) {
   if (end >= 0) ::close(std::exchange(end, -1));
 }
 
+const char* copy_everything(bool have_file) {
+  if (have_file && !fits_into_memory()) return "there is not enough memory";
+  if (!make_statics_private()) return "its static variables cannot be copied";
+  return have_file ? copy_from_file() : copy_from_mapping();
+}
+
 bool this_thread_forks() { return heap.forker.load(std::memory_order_relaxed) == ::gettid(); }
 
 bool is_stray_child() {
@@ -121,7 +148,7 @@ bool is_stray_child() {
 void become_exclusive() {
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
     const bool have_file = os::refers_to(heap.fd, heap.file);
-    if (const char* failure = have_file ? copy_from_file() : copy_from_mapping()) give_up(failure);
+    if (const char* failure = copy_everything(have_file)) give_up(failure);
     if (have_file) ::close(heap.fd);
     heap.fd = -1;
     heap.extents.all_free_is_clean();

@@ -11,6 +11,7 @@
 #include "commons/extents.h"
 #include "os/memfd.h"
 #include "os/mutex.h"
+#include "os/program.h"
 
 namespace tutti::commons {
 
@@ -19,6 +20,14 @@ enum class Mode : std::uint8_t {
   shared,     // the range maps the memfd
   exclusive,  // a forked child: the range is ordinary private memory
   off,
+};
+
+// The program's static variables, and where in the file their pages are. bytes is 0 where they have
+// stayed where they were.
+struct Statics {
+  std::byte* first = nullptr;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;
 };
 
 // What there is to know. Of plain data, so that it is ready before any constructor, and that a fork
@@ -33,6 +42,7 @@ struct Heap {
   int fd = -1;
   os::FileId file;
   Extents extents;
+  Statics statics;  // their pages are a block
   std::uint64_t allocations = 0;
   std::uint64_t budget_pages = 0;     // the most that may stay dirty
   std::uint64_t allowance_pages = 0;  // what may by now; see learn()
@@ -78,6 +88,12 @@ void purge_excess();
 // So a program that frees and allocates in turns keeps its pages, one that frees for good keeps
 // little, and no page is kept that the program had not in use before.
 void learn(std::uint64_t pages);
+
+// statics.cc: what adopt_statics() does, with any private memory.
+void adopt(const os::Pages& statics);
+// Gives this process, a child, static variables of its own, as they are now. False: the
+// kernel refuses.
+[[nodiscard]] bool make_statics_private();
 
 // fork.cc: turns this process, a child, into the owner of a private copy. Ends it if that fails.
 void become_exclusive();

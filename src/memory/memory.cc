@@ -57,11 +57,11 @@ Introduction introduce(const Allowed& allowed) {
 }
 
 Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
-  const auto address = reinterpret_cast<std::uint64_t>(buffer);
-  if (ways.mapped && commons::shared(buffer, bytes) &&
-      commons::offset_of(buffer) + bytes <= ways.window_bytes)
-    return {address, Way::mapped, static_cast<std::uint32_t>((bytes >> 20) + 1)};
-  return {address, ways.copied ? Way::copied : Way::staged};
+  const std::byte* in_range = ways.mapped ? commons::shared(buffer, bytes) : nullptr;
+  if (in_range != nullptr && commons::offset_of(in_range) + bytes <= ways.window_bytes)
+    return {reinterpret_cast<std::uint64_t>(in_range), Way::mapped,
+            static_cast<std::uint32_t>((bytes >> 20) + 1)};
+  return {reinterpret_cast<std::uint64_t>(buffer), ways.copied ? Way::copied : Way::staged};
 }
 
 const char* Reach::why_not(Way way) const {

@@ -27,7 +27,7 @@ enum class Way : std::uint32_t { mapped, copied, staged };
 [[nodiscard]] const char* name_of(Way way);
 
 struct Card {
-  std::uint64_t address = 0;  // in the owner's address space
+  std::uint64_t address = 0;  // in the owner's address space; mapped: in the range of its commons
   Way way = Way::staged;
   std::uint32_t mebibytes = 0;  // from `address` to behind the buffer, rounded up
 };

@@ -50,6 +50,11 @@ bool make_accessible(void* at, std::size_t bytes) {
 
 void prefer_huge_pages(void* at, std::size_t bytes) { (void)::madvise(at, bytes, MADV_HUGEPAGE); }
 
+bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes) {
+  return ::mmap(at, bytes, readable_writable, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
+                static_cast<off_t>(offset)) != MAP_FAILED;
+}
+
 bool replace_private(void* at, std::size_t bytes, bool accessible) {
   if (bytes == 0) return true;
   if (map(at, bytes, accessible ? readable_writable : PROT_NONE, anonymous | MAP_FIXED, -1) ==

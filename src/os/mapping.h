@@ -19,6 +19,8 @@ namespace tutti::os {
 // Wishes for huge pages, which the kernel grants shared memory only where shmem_enabled says so.
 void prefer_huge_pages(void* at, std::size_t bytes);
 
+// Puts the pages of `fd` from `offset` on in the place of whatever is mapped at [at, at + bytes).
+[[nodiscard]] bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes);
 // Puts zeroed private memory in the place of whatever is mapped at [at, at + bytes).
 [[nodiscard]] bool replace_private(void* at, std::size_t bytes, bool accessible);
 // Moves the mapping at `from` to the place of whatever is mapped at `to`.

@@ -67,17 +67,30 @@ bool next_data(int fd, std::size_t offset, std::size_t end, std::size_t* from, s
   return true;
 }
 
-bool read_file_at(int fd, std::size_t offset, void* to, std::size_t bytes) {
-  auto* out = static_cast<std::byte*>(to);
+namespace {
+
+// Until `move`, pread or pwrite, has moved all.
+template <class Move, class Byte>
+bool move_all(Move move, int fd, std::size_t offset, Byte* memory, std::size_t bytes) {
   while (bytes > 0) {
-    const ssize_t got = ::pread(fd, out, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    out += got;
-    offset += static_cast<std::size_t>(got);
-    bytes -= static_cast<std::size_t>(got);
+    const ssize_t moved = move(fd, memory, bytes, static_cast<off_t>(offset));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    memory += moved;
+    offset += static_cast<std::size_t>(moved);
+    bytes -= static_cast<std::size_t>(moved);
   }
   return true;
+}
+
+}  // namespace
+
+bool write_file_at(int fd, std::size_t offset, const void* from, std::size_t bytes) {
+  return move_all(::pwrite, fd, offset, static_cast<const std::byte*>(from), bytes);
+}
+
+bool read_file_at(int fd, std::size_t offset, void* to, std::size_t bytes) {
+  return move_all(::pread, fd, offset, static_cast<std::byte*>(to), bytes);
 }
 
 }  // namespace tutti::os

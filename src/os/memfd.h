@@ -24,6 +24,8 @@ struct FileId {
 // returns whether there is one, as [*from, *to).
 [[nodiscard]] bool next_data(int fd, std::size_t offset, std::size_t end, std::size_t* from,
                              std::size_t* to);
+// Writes all of [offset, offset + bytes); false when that fails.
+[[nodiscard]] bool write_file_at(int fd, std::size_t offset, const void* from, std::size_t bytes);
 // Reads all of [offset, offset + bytes); false when that fails.
 [[nodiscard]] bool read_file_at(int fd, std::size_t offset, void* to, std::size_t bytes);
 

@@ -32,14 +32,27 @@ void find(Function& function, const char* name) {
   if (void* found = ::dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(found);
 }
 
-// True when the table is complete; false inside the very search, which the first allocation of a
-// process makes, before it can have a second thread.
-bool resolve() {
+// Where the functions behind are, before all may know.
+constinit Next found{};
+
+// The allocations before main, and before anybody can have started a thread, end here: the first
+// one after libc has found the environment, and with it our options.
+void begin() {
+  if (environ == nullptr) return;
+  next = found;
+  commons::adopt_statics();
+}
+
+// Null inside the very search, which the first allocation of a process makes.
+const Next* resolve() {
   enum : int { not_begun, searching, done };
   static std::atomic<int> state{not_begun};
   int expected = not_begun;
-  if (!state.compare_exchange_strong(expected, searching)) return expected == done;
-  Next found{};
+  if (!state.compare_exchange_strong(expected, searching)) {
+    if (expected != done) return nullptr;
+    begin();
+    return &found;
+  }
 #define TUTTI_FIND(name) find(found.name, #name)
   TUTTI_FIND(malloc);
   TUTTI_FIND(calloc);
@@ -58,42 +71,62 @@ bool resolve() {
     log::fatal("no malloc is found behind that of Tutti");
     ::_exit(127);
   }
-  next = found;
   state.store(done);
   commons::watch_forks();
-  return true;
+  begin();
+  return &found;
 }
 
-// Each entry of the table before the search. During the search dlsym may ask for small zeroed
-// blocks; nothing else.
+// Each entry of the table before begin(). During the search dlsym may ask for small zeroed blocks;
+// nothing else.
 void* first_malloc(std::size_t bytes) {
-  return resolve() ? next.malloc(bytes) : early_malloc(bytes);
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->malloc(bytes) : early_malloc(bytes);
 }
 void* first_calloc(std::size_t count, std::size_t bytes) {
-  return resolve() ? next.calloc(count, bytes) : early_malloc(count * bytes);
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->calloc(count, bytes) : early_malloc(count * bytes);
 }
 void* first_realloc(void* block, std::size_t bytes) {
-  return resolve() ? next.realloc(block, bytes) : nullptr;
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->realloc(block, bytes) : nullptr;
 }
 void first_free(void* block) {
-  if (resolve()) next.free(block);
+  const Next* behind = resolve();
+  if (behind != nullptr) behind->free(block);
 }
 void* first_memalign(std::size_t alignment, std::size_t bytes) {
-  return resolve() ? next.memalign(alignment, bytes) : nullptr;
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->memalign(alignment, bytes) : nullptr;
 }
 void* first_aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return resolve() ? next.aligned_alloc(alignment, bytes) : nullptr;
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->aligned_alloc(alignment, bytes) : nullptr;
 }
 int first_posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
-  return resolve() ? next.posix_memalign(block, alignment, bytes) : ENOMEM;
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->posix_memalign(block, alignment, bytes) : ENOMEM;
 }
-void* first_valloc(std::size_t bytes) { return resolve() ? next.valloc(bytes) : nullptr; }
-void* first_pvalloc(std::size_t bytes) { return resolve() ? next.pvalloc(bytes) : nullptr; }
+void* first_valloc(std::size_t bytes) {
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->valloc(bytes) : nullptr;
+}
+void* first_pvalloc(std::size_t bytes) {
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->pvalloc(bytes) : nullptr;
+}
 std::size_t first_malloc_usable_size(void* block) {
-  return resolve() ? next.malloc_usable_size(block) : 0;
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->malloc_usable_size(block) : 0;
 }
-int first_malloc_trim(std::size_t pad) { return resolve() ? next.malloc_trim(pad) : 0; }
-int first_fork() { return resolve() ? next.fork() : -1; }
+int first_malloc_trim(std::size_t pad) {
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->malloc_trim(pad) : 0;
+}
+int first_fork() {
+  const Next* behind = resolve();
+  return behind != nullptr ? behind->fork() : -1;
+}
 
 }  // namespace
 

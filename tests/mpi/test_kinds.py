@@ -10,7 +10,7 @@ from mpis import MAIN, OTHERS, Mpi
 from test_conformance import RUNGS
 
 # Read-only pages of the commons are still mapped by the peers.
-IN_THE_COMMONS = {"heap", "alloc_mem", "read_only_heap"}
+IN_THE_COMMONS = {"heap", "alloc_mem", "read_only_heap", "static"}
 
 
 def kinds(mpi: Mpi, rung: str, ranks: int) -> None:

@@ -47,7 +47,7 @@ def bench(
     ),
     dtype: str = typer.Option("float", help="Type of the elements."),
     op: str = typer.Option("sum", help="Operation of a reduction."),
-    memory: str = typer.Option("heap", metavar="heap|static", help="Where the buffers are."),
+    memory: str = typer.Option("heap", metavar="heap|static|mmap", help="Where the buffers are."),
     cache: str = typer.Option(
         "cold", metavar="cold|hot", help="Data in no cache, or the same buffers again and again."
     ),
@@ -61,7 +61,7 @@ def bench(
     allow_root: bool = arguments.ALLOW_ROOT,
 ) -> None:
     names = chosen(collectives, overlap)
-    arguments.check_one_of("--memory", memory, ("heap", "static"))
+    arguments.check_one_of("--memory", memory, ("heap", "static", "mmap"))
     arguments.check_one_of("--cache", cache, ("cold", "hot"))
     counts = _rank_counts(ranks_text, overlap)
     comm_cores = arguments.communication_cores(comm_cores_text)

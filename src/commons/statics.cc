@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Static arrays are where many programs, above all in Fortran, have their data. Those of the main
+// program are given pages of the memfd in the place of their own: their addresses stay, and each
+// page is then also a page of a block of the range, which is how peers see it.
+//
+// Only before the program runs and while it has one thread can that be done unnoticed: nobody reads
+// or writes in between.
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "commons/heap.h"
+#include "os/keep_errno.h"
+#include "os/mapping.h"
+#include "os/program.h"
+
+namespace tutti::commons {
+namespace {
+
+bool contain(const os::Pages& pages, const void* address) {
+  return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pages.first) <
+         pages.bytes;
+}
+
+// The first page may be one of the program's file, with the end of .data, and never touched.
+bool copy_into(std::size_t offset, const os::Pages& statics) {
+  if (!os::write_file_at(heap.fd, offset, statics.first, page_bytes)) return false;
+  os::TouchedRuns runs({statics.first + page_bytes, statics.bytes - page_bytes});
+  for (os::Pages run; runs.next(&run);) {
+    const auto at = static_cast<std::size_t>(run.first - statics.first);
+    if (!os::write_file_at(heap.fd, offset + at, run.first, run.bytes)) return false;
+  }
+  return !runs.has_failed();
+}
+
+const char* move_in(const os::Pages& statics) {
+  // What a fork needs must not be changed under the child by its parent.
+  if (contain(statics, &heap)) return "Tutti is linked into the program";
+  if (!os::is_only_thread()) return "the program has threads already";
+  auto* block = static_cast<std::byte*>(allocate(statics.bytes, page_bytes, true));
+  if (block == nullptr) return "they are too large";
+  const auto offset = static_cast<std::size_t>(block - heap.base);
+  if (!copy_into(offset, statics) ||
+      !os::replace_shared(heap.fd, offset, statics.first, statics.bytes)) {
+    release(block);
+    return "the kernel refuses";
+  }
+  heap.statics = {statics.first, statics.bytes, offset};
+  return nullptr;
+}
+
+}  // namespace
+
+void adopt_statics() {
+  const os::KeepErrno keep;
+  const os::Pages statics = os::zeroed_statics();
+  const std::uint64_t least = options().commons_statics;
+  if (least > 0 && statics.bytes >= std::max<std::uint64_t>(least, page_bytes)) adopt(statics);
+}
+
+void adopt(const os::Pages& statics) {
+  const os::KeepErrno keep;
+  if (!ready()) return;
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const char* failure = move_in(statics);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failure != nullptr) log::info("static arrays stay outside of the commons: %s", failure);
+}
+
+bool make_statics_private() {
+  const Statics& statics = heap.statics;
+  if (statics.bytes == 0) return true;
+  // Made elsewhere and moved, so that they are never seen incomplete: the C library has variables
+  // among them.
+  auto* copy = static_cast<std::byte*>(os::map_private(statics.bytes));
+  if (copy == nullptr) return false;
+  const std::size_t end = statics.offset + statics.bytes;
+  if (!os::refers_to(heap.fd, heap.file)) {
+    std::memcpy(copy, statics.first, statics.bytes);
+  } else {
+    for (std::size_t from = 0, to = statics.offset; os::next_data(heap.fd, to, end, &from, &to);)
+      if (!os::read_file_at(heap.fd, from, copy + (from - statics.offset), to - from)) return false;
+  }
+  return os::make_accessible(copy, statics.bytes) &&  // and part of core dumps
+         os::move_mapping(copy, statics.first, statics.bytes);
+}
+
+}  // namespace tutti::commons

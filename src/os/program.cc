@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "os/memfd.h"
+
+namespace tutti::os {
+namespace {
+
+// What the program's addresses are in memory more than in its file; false when that is not known.
+bool find_bias(const ElfW(Phdr) * headers, std::size_t count, std::uintptr_t* bias) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (headers[i].p_type != PT_PHDR) continue;
+    *bias = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Pages zeroed_statics() {
+  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(::getauxval(AT_PHDR));
+  const std::size_t count = ::getauxval(AT_PHNUM);
+  std::uintptr_t bias = 0;
+  if (headers == nullptr || !find_bias(headers, count, &bias)) return {};
+  std::uintptr_t first = 0, end = 0, read_only_end = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ElfW(Phdr)& header = headers[i];
+    const std::uintptr_t at = bias + header.p_vaddr;
+    if (header.p_type == PT_GNU_RELRO) read_only_end = at + header.p_memsz;
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
+    if (header.p_memsz <= header.p_filesz) continue;
+    first = round_down(at + header.p_filesz, page_bytes);
+    end = round_up(at + header.p_memsz, page_bytes);
+  }
+  // The linker protects whole pages only, rounded down.
+  first = std::max(first, round_down(read_only_end, page_bytes));
+  if (first >= end) return {};
+  return {reinterpret_cast<std::byte*>(first), end - first};
+}
+
+bool is_only_thread() {
+  struct stat tasks {};
+  // A directory has two links more than directories in it.
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+}
+
+TouchedRuns::TouchedRuns(const Pages& pages)
+    : all_(pages), pagemap_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+
+TouchedRuns::~TouchedRuns() {
+  if (pagemap_ >= 0) ::close(pagemap_);
+}
+
+bool TouchedRuns::is_touched(std::size_t page) {
+  // Documentation/admin-guide/mm/pagemap.rst: present, swapped out.
+  constexpr std::uint64_t either = std::uint64_t{3} << 62;
+  if (page - read_first_ >= read_pages_) {
+    read_first_ = page;
+    read_pages_ = std::min(std::size(entries_), all_.bytes / page_bytes - page);
+    const std::size_t number = reinterpret_cast<std::uintptr_t>(all_.first) / page_bytes + page;
+    has_failed_ = !read_file_at(pagemap_, number * sizeof(entries_[0]), entries_,
+                                read_pages_ * sizeof(entries_[0]));
+    if (has_failed_) return false;
+  }
+  return (entries_[page - read_first_] & either) != 0;
+}
+
+bool TouchedRuns::next(Pages* run) {
+  const std::size_t pages = all_.bytes / page_bytes;
+  while (at_ < pages && !has_failed_ && !is_touched(at_)) ++at_;
+  const std::size_t first = at_;
+  while (at_ < pages && !has_failed_ && is_touched(at_)) ++at_;
+  *run = {all_.first + first * page_bytes, (at_ - first) * page_bytes};
+  return run->bytes > 0 && !has_failed_;
+}
+
+}  // namespace tutti::os

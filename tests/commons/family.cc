@@ -17,37 +17,17 @@
 #include <thread>
 #include <vector>
 
+#include "check.h"
+
 namespace {
 
 bool commons_expected = false;
-
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                        \
-    }                                                                      \
-  } while (false)
 
 // Keeps the compiler from reasoning about what an allocation function returns or is given.
 template <class T>
 T opaque(T value) {
   asm volatile("" : "+r"(value));
   return value;
-}
-
-bool lies_in_commons(const void* address) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  char line[512];
-  bool found = false;
-  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
-    std::uintptr_t from, to;
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    if (std::sscanf(line, "%lx-%lx", &from, &to) != 2) continue;
-    found = from <= at && at < to && std::strstr(line, "tutti-commons") != nullptr;
-  }
-  std::fclose(maps);
-  return found;
 }
 
 void expect_large(void* block, std::size_t bytes, std::size_t alignment = 16) {

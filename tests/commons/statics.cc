@@ -4,42 +4,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 
-namespace {
+#include "check.h"
 
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                        \
-    }                                                                      \
-  } while (false)
+namespace {
 
 constexpr int count = 1 << 20;
 double g_array[count];
 double g_initialised[4] = {1, 2, 3, 4};
 const std::string g_constructed = "made before main, and too long for the object itself";
 thread_local int t_local = 5;
-
-bool lies_in_commons(const void* address) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  char line[512];
-  bool found = false;
-  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
-    std::uintptr_t from, to;
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    if (std::sscanf(line, "%lx-%lx", &from, &to) != 2) continue;
-    found = from <= at && at < to && std::strstr(line, "tutti-commons") != nullptr;
-  }
-  std::fclose(maps);
-  return found;
-}
 
 double sum() {
   double result = 0;

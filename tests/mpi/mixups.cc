@@ -31,7 +31,11 @@ constexpr Mixup mixups[] = {
     {"bw", "B", 1, 40},
     {"Aaw", "awA", 0, 50},
     {"Aaw", "awA", 0, 60'000},
-    {"RarwABbwR" "aaaaaaaaaaAw", "RarwABbwR" "aaaaaaaaaarwAw", 1, 70},
+    {"RarwABbwR"
+     "aaaaaaaaaaAw",
+     "RarwABbwR"
+     "aaaaaaaaaarwAw",
+     1, 70},
     {"bRw", "bBRw", 0, 80},
     {"bRw", "bbwR", 0, 90},
 };
@@ -132,7 +136,7 @@ int legal(int rounds) {
     expected.clear();
   };
   for (int round = 0; round < rounds; ++round) {
-    if (mine() % 400 == 0) usleep(20'000 + mine() % 80'000);
+    if (mine() % 50 == 0) usleep(10'000 + mine() % 40'000);
     MPI_Comm comm = comms[random() % 2];
     const unsigned kind = random() % 6, bytes = random() % 8;
     const int root = static_cast<int>(random() % static_cast<unsigned>(size));

@@ -7,12 +7,14 @@
 
 #include "base/base.h"
 #include "engine/engine.h"
+#include "engine/mixup.h"
 
 namespace tutti::engine {
 namespace {
 
-// "MPI_Allreduce (MPI_SUM) of 8 bytes".
+// "MPI_Allreduce (MPI_SUM) of 8 bytes". 0: some call, not known which.
 const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
+  if (word == 0) return blocking ? "a blocking collective" : "a nonblocking one";
   const Call call = Call::decode(word);
   int length = std::snprintf(text, sizeof text, "MPI_%s",
                              name_of_kind(kind_of(call.collective, blocking)).data());
@@ -35,6 +37,26 @@ const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
 
 int Speaker::world_rank(int member) const {
   return node_.member(members_[static_cast<std::size_t>(member)]).rank;
+}
+
+bool Speaker::find_mixup() {
+  const Desks desks = desks_.first(members_.size());
+  const auto mixup = blocking_
+                         ? find_mixup_in_call(desks, rank_, first_step_(fabric_), call_(fabric_))
+                         : find_mixup_in_wait(desks, rank_);
+  if (!mixup) return false;
+  trouble_ = Trouble::mismatched;
+  char text[2][96];
+  log::fatal(
+      "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s; "
+      "blocking and nonblocking collectives do not match",
+      static_cast<int>(members_.size()), world_rank(mixup->starter),
+      describe(false, mixup->started, text[0]), world_rank(mixup->blocker),
+      describe(true, mixup->blocking, text[1]));
+  // It concerns both kinds: whoever waits in either, this rank included, looks at these.
+  for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
+    desks_[i]->failed.store(1, std::memory_order_release);
+  return true;
 }
 
 fabric::Emergencies Speaker::emergencies() {
@@ -92,6 +114,7 @@ fabric::Emergencies Speaker::emergencies() {
                 strerrordesc_np(status.error));
           },
       .told = [](void* context, int) { static_cast<Speaker*>(context)->trouble_ = Trouble::told; },
+      .mixed_up = [](void* context) { return static_cast<Speaker*>(context)->find_mixup(); },
   };
 }
 

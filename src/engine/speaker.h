@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/node.h"
@@ -24,13 +25,20 @@ enum class Trouble : std::uint8_t {
 
 class Speaker {
  public:
-  // `members` are ranks in the node; `fabric` is asked for its call (see engine/call.h) and its
-  // last step when there is something to say.
+  // `members` are ranks in the node, `desks` the team's, of blocking collectives and then of
+  // nonblocking ones; `fabric` is asked for its call (see engine/call.h) and its first and last
+  // step when there is something to say.
   template <class Fabric>
-  Speaker(const Node& node, const std::vector<int>& members, int rank, bool blocking,
-          const Fabric& fabric)
-      : node_(node), members_(members), rank_(rank), blocking_(blocking), fabric_(&fabric) {
+  Speaker(const Node& node, const std::vector<int>& members, std::span<fabric::Desk* const> desks,
+          int rank, bool blocking, const Fabric& fabric)
+      : node_(node),
+        members_(members),
+        desks_(desks),
+        rank_(rank),
+        blocking_(blocking),
+        fabric_(&fabric) {
     call_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->call(); };
+    first_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->first_step(); };
     last_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->last_step(); };
   }
   Speaker(const Speaker&) = delete;
@@ -41,13 +49,16 @@ class Speaker {
 
  private:
   [[nodiscard]] int world_rank(int member) const;
+  [[nodiscard]] bool find_mixup();
 
   const Node& node_;
   const std::vector<int>& members_;
+  std::span<fabric::Desk* const> desks_;
   int rank_;
   bool blocking_;
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
+  fabric::Step (*first_step_)(const void*);
   fabric::Step (*last_step_)(const void*);
   Trouble trouble_ = Trouble::none;
 };

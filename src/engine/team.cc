@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "coll/tables.h"
 #include "engine/engine.h"
+#include "engine/mixup.h"
 #include "os/os.h"
 
 namespace tutti::engine {
@@ -199,7 +200,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node_->segment(), slice_, 2 * members_.size())),
-      speaker_(*node_, members_, rank, true, fabric_),
+      speaker_(*node_, members_, desks_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
       strict_(strict) {
@@ -264,7 +265,7 @@ Trouble Team::run_traced(coll::Collective collective, coll::Work& work) {
 
 Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
-      speaker(*team.node_, team.members_, team.rank(), false, lane),
+      speaker(*team.node_, team.members_, team.desks_, team.rank(), false, lane),
       lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
            speaker.emergencies(), desks, team.rank()) {}
 
@@ -283,6 +284,9 @@ void Team::start(Pending& pending) {
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
+  // After an error this rank's steps say nothing of which calls it has made.
+  if (!host_.failed())
+    publish_start(*desks_[static_cast<std::size_t>(rank())], fabric_.last_step(), pending.call);
   driver().post(pending);
 }
 

@@ -47,6 +47,7 @@ class DeskFabric {
     first_step_ = step_ + 1;
   }
   [[nodiscard]] Step next_step() { return ++step_; }
+  [[nodiscard]] Step first_step() const { return first_step_; }
   [[nodiscard]] Step last_step() const { return step_; }
   [[nodiscard]] std::uint64_t call() const { return call_; }
 

@@ -26,7 +26,8 @@ bool Peers::in_vain(const Watch& watch) {
                                                                 static_cast<int>(i));
     return true;
   }
-  return false;
+  if (failed_ || emergencies_.mixed_up == nullptr) return false;
+  return failed_ = emergencies_.mixed_up(emergencies_.context);
 }
 
 void Peers::give_up(int peer, const Status& status) {

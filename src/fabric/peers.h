@@ -21,6 +21,8 @@ struct Emergencies {
   void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
   void (*told)(void* context, int peer) = nullptr;  // a member has met an error, and has said so
+  // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
+  bool (*mixed_up)(void* context) = nullptr;
 };
 
 // An awaitable that is always ready.
@@ -54,7 +56,8 @@ class Peers {
   }
   [[nodiscard]] bool failed() const { return failed_; }
 
-  // Whether a member is dead, or has failed, for whom this wait would be.
+  // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
+  // a call that does not match.
   [[nodiscard]] bool in_vain(const Watch& watch);
 
   // What the collective reports of itself, for its engine.

@@ -34,6 +34,7 @@ class Lane {
   void look_after(Queue& finished);
 
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return queue_.first()->owner; }
+  [[nodiscard]] fabric::Step first_step() const { return fabric_.first_step(); }
   [[nodiscard]] fabric::Step last_step() const { return fabric_.last_step(); }
   [[nodiscard]] std::uint64_t call() const { return fabric_.call(); }
 

@@ -44,6 +44,20 @@ inline constexpr unsigned share_front_bits = 12;
 inline constexpr unsigned share_count_bits = 24;
 inline constexpr std::uint32_t most_chunks = (1u << share_front_bits) - 1;
 
+// The nonblocking collectives that the owner has started, which need not have taken a step yet: how
+// many, and of the latest of them, each at its number modulo `kept`, what they are and the last
+// step of the blocking ones before them. What is overwritten makes place for a later step.
+struct alignas(line_bytes) Starts {
+  static constexpr std::uint64_t kept = 7;
+  struct Start {
+    std::atomic<Step> after;
+    std::atomic<std::uint64_t> call;
+  };
+  std::atomic<std::uint64_t> count;  // stored with release after `latest`
+  Start latest[kept];
+};
+static_assert(sizeof(Starts) == line_bytes);
+
 struct Desk {
   Line lines[ring];
   // The owner reads and writes nothing more of any step up to this one.
@@ -53,6 +67,7 @@ struct Desk {
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
   Share share;
+  Starts starts;  // on the desks of blocking collectives
   alignas(page_bytes) std::byte staging[slots][staging_bytes];
 };
 static_assert(sizeof(Desk) <= (std::size_t{1} << 20), "at most 1 MiB a rank");

@@ -29,13 +29,14 @@ class Mpi:
     crowded: tuple[str, ...] = ()  # launcher options for more ranks than cores
     sharing_slowness: int = 1  # how much slower than Open MPI when ranks share cores
 
-    def compile(self, source: str) -> Path:
+    def compile(self, source: str, *options: str) -> Path:
         """Build tests/mpi/`source` for this MPI, unless that was done already."""
         path = Path(__file__).with_name(source)
         program = PROGRAMS / self.name / path.stem
         if not up_to_date(program, [path, *path.parent.glob("*.h")]):
             program.parent.mkdir(parents=True, exist_ok=True)
-            command = [self.cxx, "-O1", "-g", "-std=c++17", str(path), "-o", str(program), "-ldl"]
+            command = [self.cxx, "-O1", "-g", "-std=c++17", *options, str(path), "-o", str(program)]
+            command.append("-ldl")
             subprocess.run(command, check=True, env=os.environ | self.environment)
         return program
 

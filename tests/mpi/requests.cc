@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs and tools do with requests of nonblocking collectives besides waiting: requests
 // WHAT. Ends with "requests: N wrong".
+#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -68,6 +69,36 @@ int handled() {
   MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &g_other);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   return g_calls == 0 || sum != size;
+}
+
+MPI_Comm g_comm_told = MPI_COMM_NULL;
+int g_code_told = MPI_SUCCESS;
+void remember(MPI_Comm* comm, int* code, ...) {
+  g_comm_told = *comm;
+  g_code_told = *code;
+}
+
+// The MPI makes no request (see refusing.cc): an error of that communicator, and of that call
+// alone.
+int refused() {
+  auto* refuses = static_cast<int*>(dlsym(RTLD_DEFAULT, "refuses_requests"));
+  if (refuses == nullptr) return 1;
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(remember, &handler);
+  MPI_Comm_set_errhandler(dup, handler);
+  int one = 1, lost = 0, sum = 0, wrong = 0, error_class = 0;
+  MPI_Request request;
+  *refuses = 1;
+  const int code = MPI_Iallreduce(&one, &lost, 1, MPI_INT, MPI_SUM, dup, &request);
+  *refuses = 0;
+  MPI_Error_class(code, &error_class);
+  wrong += error_class != MPI_ERR_NO_MEM || g_comm_told != dup || g_code_told != code;
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, dup, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&dup);
+  return wrong + (sum != size);
 }
 
 // Threads that wait at once, each for its own communicator's.
@@ -149,6 +180,7 @@ int main(int argc, char** argv) {
   if (what == "freed_early") wrong = freed_early();
   if (what == "profiled") wrong = profiled();
   if (what == "handled") wrong = handled();
+  if (what == "refused") wrong = refused();
   if (what == "threaded") wrong = threaded();
   if (what == "mixed") wrong = mixed();
   if (what == "unseen") wrong = unseen();

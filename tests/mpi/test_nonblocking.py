@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi
 from test_conformance import RUNGS
 from test_moves import COLLECTIVES
 
@@ -56,4 +56,12 @@ def test_other_mpis(mpi: Mpi, tmp_path) -> None:
 def test_requests(mpi: Mpi, what: str, thread: str) -> None:
     command = [str(mpi.compile("requests.cc")), what]
     result = mpi.run(2, command, {"TUTTI_PROGRESS": thread})
+    assert result.returncode == 0 and "requests: 0 wrong" in result.stdout, result.stdout[-3000:]
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_request_that_the_mpi_refuses_is_an_error(mpi: Mpi) -> None:
+    refusing = mpi.compile("refusing.cc", "-shared", "-fPIC", "-Wl,--no-as-needed")
+    command = [str(mpi.compile("requests.cc")), "refused"]
+    result = mpi.run(2, command, {"LD_PRELOAD": f"{LIBRARY}:{refusing}"})
     assert result.returncode == 0 and "requests: 0 wrong" in result.stdout, result.stdout[-3000:]

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking and nonblocking collectives do not match, and all members of a communicator must call
+// both kinds in one order. Members that do not would wait for each other on different desks, where
+// nothing that they read of each other differs.
+//
+// So each start of a nonblocking collective is published with the step of the blocking ones that it
+// came after. Whoever waits for long compares: a member that has started one more than another, and
+// before a blocking call which that one is in or has done, has called something else in its place,
+// whatever either does next. That costs blocking calls nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "segment/desk.h"
+
+namespace tutti::engine {
+
+// Instead of the blocking collective of one member another has started a nonblocking one. Both as
+// in engine/call.h; 0: not known which.
+struct Mixup {
+  int starter;
+  std::uint64_t started;
+  int blocker;
+  std::uint64_t blocking;
+};
+
+// `desks` are those of the team's blocking collectives.
+using Desks = std::span<segment::Desk* const>;
+
+// The owner of `mine` starts a nonblocking collective; `after`: the last step of its blocking ones.
+void publish_start(segment::Desk& mine, segment::Step after, std::uint64_t call);
+
+// As `rank` sees it, which waits in a blocking collective whose first step is `first`.
+[[nodiscard]] std::optional<Mixup> find_mixup_in_call(Desks desks, int rank, segment::Step first,
+                                                      std::uint64_t call);
+
+// As `rank` sees it, which waits for what it has started.
+[[nodiscard]] std::optional<Mixup> find_mixup_in_wait(Desks desks, int rank);
+
+}  // namespace tutti::engine

@@ -16,7 +16,7 @@ namespace tutti::mpi {
 template <class H>
 template <class Prepare>
 int Front<H>::enter(H comm, Prepare prepare, void* request) {
-  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, world_);
+  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, world_or_none(), null_comm_);
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
   // The others may have begun: there is no way back to the MPI.
@@ -65,7 +65,8 @@ void Front<H>::reap() {
     if (trouble == engine::Trouble::none) [[likely]]
       started->call.unpack();
     else
-      self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->world_,
+      self_->requests_.fail({started->request,
+                             has_comm ? started->call.comm : self_->world_or_none(),
                              self_->code_of(trouble)});
     started->keeper.release();
     self_->requests_.remove(*started);
@@ -96,7 +97,7 @@ int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
   }
   if (!failed) return code;
   const int told = wanted.all ? error_classes(self_->library_.family).in_status : failure.code;
-  self_->native_.comm_call_errhandler(failure.comm, told);
+  if (failure.comm != self_->null_comm_) self_->native_.comm_call_errhandler(failure.comm, told);
   return told;
 }
 

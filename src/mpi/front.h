@@ -74,9 +74,11 @@ class Front {
   // (front_sessions.h)
   [[nodiscard]] bool look_for_world();
   void enter_world();
-  [[nodiscard]] bool has_sessions();
+  void leave_world();
+  [[nodiscard]] bool has_sessions() const { return has_sessions_; }
   [[nodiscard]] bool find_world_group(H* group);
-  [[nodiscard]] H world_or_none() const { return has_world_ ? world_ : null_comm_; }
+  // The world, if it outlives whatever is started now; a session's collectives may outlive it.
+  [[nodiscard]] H packs_on() const { return has_world_ && !has_sessions_ ? world_ : null_comm_; }
   // A callback that MPI_Finalize calls; what it calls is the MPI's.
   [[nodiscard]] bool in_finalize() const {
     return finalizing_.load(std::memory_order_relaxed) && finalizer_ == std::this_thread::get_id();
@@ -307,13 +309,15 @@ class Front {
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.
   std::mutex living_;
-  std::vector<H> sessions_;            // that are open; under living_
+  std::vector<H> sessions_;  // that are open; under living_
+  std::atomic<bool> has_sessions_{false};
   std::atomic<bool> prepared_{false};  // written under living_
   std::atomic<bool> has_world_{false};
   std::atomic<bool> world_over_{false};
   std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
   std::atomic<bool> finalizing_{false};
   std::thread::id finalizer_;
+  std::atomic<int> probing_{0};  // threads that may use the world in progress()
   int keyval_ = 0;
   int world_rank_ = 0;
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone

@@ -93,8 +93,7 @@ template <class H>
 int Front<H>::finalize() {
   Front& self = *self_;
   if (self.prepared_ && self.look_for_world()) self.end_world();
-  self.world_over_ = true;
-  self.has_world_ = false;
+  self.leave_world();
   self.release();
   self.finalizer_ = std::this_thread::get_id();
   self.finalizing_ = true;
@@ -219,13 +218,15 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
 template <class H>
 void Front<H>::progress() {
   int found = 0;
-  alignas(8) char status[64];  // larger than any family's
+  alignas(8) char status[64];    // larger than any family's
+  self_->probing_.fetch_add(1);  // pairs with leave_world()
   if (self_->has_world_) {
     self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
   } else {
     const Recent& waited = recent();  // what this thread's call was found by
     self_->native_.iprobe(waited.seat->team->rank(), 32767, waited.comm, &found, status);
   }
+  self_->probing_.fetch_sub(1);
   if (self_->driver_.outstanding() != 0) self_->driver_.drive();
 }
 

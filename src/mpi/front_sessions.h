@@ -28,6 +28,7 @@ int Front<H>::session_init(Word info, Word handler, void* session) {
   std::memcpy(&opened, session, sizeof opened);
   const std::lock_guard lock(self.living_);
   self.sessions_.push_back(opened);
+  self.has_sessions_ = true;
   return result;
 }
 
@@ -41,6 +42,7 @@ int Front<H>::session_finalize(void* session) {
   {
     const std::lock_guard lock(self.living_);
     last = std::erase(self.sessions_, closing) != 0 && self.sessions_.empty();
+    self.has_sessions_ = !self.sessions_.empty();
   }
   if (last && self.prepared_ && !self.look_for_world()) self.end_last_session(closing);
   return self.native_.session_finalize(session);
@@ -67,7 +69,7 @@ void Front<H>::report_alone(H session) {
   warn_about_unknown_options();
   if (*options().trace != '\0') log::warn("no trace: one is written at MPI_Finalize alone");
   const std::shared_ptr<engine::Node> node = home();
-  const bool one_node = node != nullptr && node->size() == size;
+  const bool one_node = size == 1 || (node != nullptr && node->size() == size);
   const engine::Account mine = engine::account();
   write_report(size, one_node ? 1 : 0, {"only sessions: bytes are those of rank 0"}, mine, mine);
 }
@@ -90,10 +92,12 @@ void Front<H>::enter_world() {
   has_world_ = true;
 }
 
+// Other threads may be in collectives of sessions.
 template <class H>
-bool Front<H>::has_sessions() {
-  const std::lock_guard lock(living_);
-  return !sessions_.empty();
+void Front<H>::leave_world() {
+  world_over_ = true;
+  has_world_ = false;
+  while (probing_ != 0) std::this_thread::yield();
 }
 
 // The processes that were started together with this one.

@@ -93,10 +93,23 @@ class Half {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
+// Of every four elements two; the layout is known anew in each life.
+int strided(MPI_Comm comm) {
+  MPI_Datatype pairs;
+  MPI_Type_vector(500, 2, 4, MPI_INT, &pairs);
+  MPI_Type_commit(&pairs);
+  std::vector<int> table(2000, rank == 0 ? 5 : 0);
+  MPI_Bcast(table.data(), 1, pairs, 0, comm);
+  MPI_Type_free(&pairs);
+  int wrong = 0;
+  for (int i = 0; i < 2000; ++i) wrong += table[i] != (i % 4 < 2 || rank == 0 ? 5 : 0);
+  return wrong;
+}
+
 int only() {
   MPI_Session session = open_session();
   MPI_Comm comm = world_of(session, "only.world"), other;
-  int wrong = start_and_wait(comm) + try_out(comm);
+  int wrong = start_and_wait(comm) + try_out(comm) + strided(comm);
   MPI_Comm_dup(comm, &other);
   wrong += start_and_wait(other) + try_and_free(other);
   MPI_Comm_split(comm, rank / 2, -rank, &other);
@@ -160,10 +173,13 @@ int left_behind() {
   return left;
 }
 
+// One life after the other, of which one is MPI_Init's.
 int again() {
-  int wrong = 0;
-  for (int round = 0; round < 3; ++round) wrong += only() + left_behind();
-  return wrong;
+  int wrong = only() + left_behind() + only() + left_behind();
+  MPI_Init(nullptr, nullptr);
+  wrong += try_out(MPI_COMM_WORLD) + start_and_wait(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return wrong + left_behind() + only() + left_behind();
 }
 
 // Several at once, which end in another order than they began.

@@ -85,7 +85,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
   [[nodiscard]] int rank() const { return fabric_.rank(); }
   [[nodiscard]] int size() const { return fabric_.size(); }
-  [[nodiscard]] const Node& node() const { return *node_; }
+  [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
 
  private:

@@ -18,10 +18,9 @@ namespace tutti::mpi {
 
 template <class H>
 struct Call {
-  // `packs_on`: a communicator that is there until the call is over. `keeper`: of a nonblocking
-  // one.
-  Call(const Native<H>& native, H communicator, H packs_on, Keeper<H>* keeper = nullptr)
-      : comm(communicator), native_(native), packs_on_(packs_on), keeper_(keeper) {}
+  // `keeper`: of a nonblocking one.
+  Call(const Native<H>& native, H communicator, Keeper<H>* keeper = nullptr)
+      : comm(communicator), native_(native), keeper_(keeper) {}
 
   // What is sent and what is received, made when they are first asked for: small collectives that
   // need none would notice.
@@ -54,7 +53,7 @@ struct Call {
 
  private:
   Side<H>& made(std::optional<Side<H>>& side) {
-    if (!side) side.emplace(native_, packs_on_, keeper_);
+    if (!side) side.emplace(native_, comm, keeper_);
     return *side;
   }
   static std::span<const coll::Block> blocks_of(const std::optional<Side<H>>& side) {
@@ -62,7 +61,6 @@ struct Call {
   }
 
   const Native<H>& native_;
-  H packs_on_;
   Keeper<H>* keeper_;
   std::optional<Side<H>> out_, in_;
   std::optional<Few<coll::Slice>> parts_;
@@ -72,8 +70,8 @@ struct Call {
 // Tutti's, until the collective is over; either may come first.
 template <class H>
 struct Started : engine::Pending {
-  Started(const Native<H>& native, Layouts<H>& layouts, H comm, H packs_on)
-      : keeper(native, layouts), call(native, comm, packs_on, &keeper) {}
+  Started(const Native<H>& native, Layouts<H>& layouts, H comm, H world, H none)
+      : keeper(native, layouts, world, none), call(native, comm, &keeper) {}
   static void release(Started* started) {
     if (started->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete started;
   }

@@ -16,6 +16,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
+  int (*session_init)(Word info, Word handler, void* session);
+  int (*session_finalize)(void* session);
   int (*alloc_mem)(Aint, Word info, void*);
   int (*free_mem)(void*);
   int (*barrier)(Word comm);

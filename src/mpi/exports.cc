@@ -15,6 +15,10 @@ TUTTI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* pro
   return entries().init_thread(argc, argv, required, provided);
 }
 TUTTI_EXPORT int MPI_Finalize() { return entries().finalize(); }
+TUTTI_EXPORT int MPI_Session_init(Word info, Word handler, void* session) {
+  return entries().session_init(info, handler, session);
+}
+TUTTI_EXPORT int MPI_Session_finalize(void* session) { return entries().session_finalize(session); }
 TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
   return entries().alloc_mem(bytes, info, base);
 }

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "coll/exchange/header.h"
@@ -51,25 +52,55 @@ class Front {
   static int init(int* argc, char*** argv);
   static int init_thread(int* argc, char*** argv, int required, int* provided);
   static int finalize();
+  static int session_init(Word info, Word handler, void* session);
+  static int session_finalize(void* session);
   static int alloc_mem(Aint bytes, Word info, void* base);
   static int free_mem(void* base);
   static int win_test(Word window, int* flag);
   void start();
+  void end_world();
+  void end_last_session(H session);
+  void drain();
+  void release();
   void report();
+  void report_alone(H session);
+  void write_report(int ranks, int nodes, std::vector<const char*> notes,
+                    const engine::Account& mine, const engine::Account& all);
   // (front_trace.h)
   void write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts);
   static void progress();
   static void made(const void* comm);
 
+  // (front_sessions.h)
+  [[nodiscard]] bool look_for_world();
+  void enter_world();
+  void leave_world();
+  [[nodiscard]] bool has_sessions() const { return has_sessions_; }
+  [[nodiscard]] bool find_world_group(H* group);
+  // The world, if it outlives whatever is started now; a session's collectives may outlive it.
+  [[nodiscard]] H packs_on() const { return has_world_ && !has_sessions_ ? world_ : null_comm_; }
+  // A callback that MPI_Finalize calls; what it calls is the MPI's.
+  [[nodiscard]] bool in_finalize() const {
+    return finalizing_.load(std::memory_order_relaxed) && finalizer_ == std::this_thread::get_id();
+  }
+
   // --- communicators (front_life.cc)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
   [[nodiscard]] bool prepare();
-  [[nodiscard]] bool is_ready() { return prepared_ || make_ready(); }
+  [[nodiscard]] bool is_ready() {
+    return prepared_.load(std::memory_order_acquire) || make_ready();
+  }
   [[nodiscard]] bool make_ready();
   [[nodiscard]] Seat* seat_of(H comm, bool may_take);
   [[nodiscard]] Seat* look_up_seat(H comm, bool may_take);
+  [[nodiscard]] static Recent& recent() {
+    thread_local Recent value;
+    return value;
+  }
   Seat* take_seat(H comm);
-  [[nodiscard]] bool has_strangers(H comm, int size) const;
+  [[nodiscard]] bool has_strangers(H comm, int size);
+  [[nodiscard]] std::shared_ptr<engine::Node> home();
+  void settle_at(const std::shared_ptr<engine::Node>& node);
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
@@ -276,12 +307,22 @@ class Front {
   H world_{}, null_comm_{}, byte_{}, null_request_{};
   const void* in_place_ = nullptr;
 
-  std::once_flag prepared_once_;
-  bool prepared_ = false;
-  bool ended_ = false;
+  // Tutti is there while MPI_COMM_WORLD is, or any session.
+  std::mutex living_;
+  std::vector<H> sessions_;  // that are open; under living_
+  std::atomic<bool> has_sessions_{false};
+  std::atomic<bool> prepared_{false};  // written under living_
+  std::atomic<bool> has_world_{false};
+  std::atomic<bool> world_over_{false};
+  std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
+  std::atomic<bool> finalizing_{false};
+  std::thread::id finalizer_;
+  std::atomic<int> probing_{0};  // threads that may use the world in progress()
   int keyval_ = 0;
   int world_rank_ = 0;
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
+  // The largest Node so far: its members' next communicators need not join another.
+  std::mutex settling_;
   std::shared_ptr<engine::Node> home_;
   Ledger ledger_;
   Requests<H> requests_;

@@ -24,7 +24,7 @@ inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op)
 template <class H>
 template <class Prepare>
 int Front<H>::enter(H comm, Prepare prepare) {
-  Call<H> call(native_, comm, comm);
+  Call<H> call(native_, comm);
   if (!prepare(call)) return left;
   const engine::Trouble trouble = call.team->run(call.collective, call.work);
   if (trouble != engine::Trouble::none) [[unlikely]] {

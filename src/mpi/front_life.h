@@ -45,6 +45,8 @@ const Entries& Front<H>::open(const Library& library) {
                                init,
                                init_thread,
                                finalize,
+                               session_init,
+                               session_finalize,
                                alloc_mem,
                                free_mem,
                                barrier,
@@ -74,16 +76,15 @@ int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) 
 // Collective over MPI_COMM_WORLD, like MPI_Init itself.
 template <class H>
 void Front<H>::start() {
-  int rank = 0;
-  native_.comm_rank(world_, &rank);
-  if (rank == 0) warn_about_unknown_options();
+  enter_world();
+  if (world_rank_ == 0) warn_about_unknown_options();
   if (options().off || !prepare()) return;
   std::shared_ptr<engine::Node> home;
   const Status status = engine::Node::join(exchange(world_), home);
   if (status.ok())
-    home_ = std::move(home);
+    settle_at(home);
   else
-    log::info("rank %d: no node segment: %s", rank, status.what);
+    log::info("rank %d: no node segment: %s", world_rank_, status.what);
   (void)take_seat(world_);
   if (*options().trace != '\0') trace::start();
 }
@@ -91,21 +92,47 @@ void Front<H>::start() {
 template <class H>
 int Front<H>::finalize() {
   Front& self = *self_;
-  if (self.prepared_ && !self.ended_) {
-    // Requests that were freed may be under way still.
-    wait_until(
-        {}, [](int*) { return 0; }, [] { return 0; });
-    self.driver_.stop();
-    // After this allgather nobody waits for anybody, so processes may end in any order.
-    self.report();
-    self.ended_ = true;
-    self.layouts_.close();
-    if (self.seat_of(self.world_, false) != nullptr)  // else MPI_Init was not seen
-      self.native_.comm_delete_attr(self.world_, self.keyval_);
-    self.native_.comm_free_keyval(&self.keyval_);
-    self.home_.reset();
-  }
-  return self.native_.finalize();
+  if (self.prepared_ && self.look_for_world()) self.end_world();
+  self.leave_world();
+  self.release();
+  self.finalizer_ = std::this_thread::get_id();
+  self.finalizing_ = true;
+  const int result = self.native_.finalize();
+  self.finalizing_ = false;
+  return result;
+}
+
+template <class H>
+void Front<H>::end_world() {
+  // What sessions have under way may need a peer that is in MPI_Finalize, too.
+  const bool last = !has_sessions();
+  if (last) drain();
+  if (last || trace::on()) driver_.stop();
+  // After this allgather nobody waits for anybody, so processes may end in any order.
+  report();
+  if (!last) driver_.resume();
+  if (seat_of(world_, false) != nullptr)  // else MPI_Init was not seen
+    native_.comm_delete_attr(world_, keyval_);
+}
+
+// Requests that were freed may be under way still.
+template <class H>
+void Front<H>::drain() {
+  wait_until(
+      {}, [](int*) { return 0; }, [] { return 0; });
+}
+
+// The last of what Tutti needs the MPI for is over. It may begin anew with another session.
+template <class H>
+void Front<H>::release() {
+  const std::lock_guard lock(living_);
+  if (!prepared_ || has_world_ || !sessions_.empty()) return;
+  prepared_ = false;
+  layouts_.close();
+  native_.comm_free_keyval(&keyval_);
+  deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
+  const std::lock_guard settling(settling_);
+  home_.reset();
 }
 
 // Memory that is asked for to communicate with is in the commons, whatever the MPI's own comes
@@ -151,30 +178,36 @@ void Front<H>::report() {
     for (const Mine& theirs : all) ranks_hosts.push_back(theirs.host);
     write_trace(group, ranks_hosts);
   }
-  if (group.rank != 0 || *options().report == '\0') return;
+  if (group.rank != 0) return;
   engine::Account sum;
   std::set<std::uint64_t> hosts;
   for (const Mine& theirs : all) {
     sum += theirs.account;
     hosts.insert(theirs.host);
   }
+  std::vector<const char*> notes;
+  if (home() == nullptr) notes.push_back("the ranks could not make a node segment");
+  write_report(group.size, static_cast<int>(hosts.size()), notes, mine.account, sum);
+}
+
+template <class H>
+void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes,
+                            const engine::Account& mine, const engine::Account& all) {
+  if (*options().report == '\0') return;
   char version[8192] = "unknown";
   int length = 0;
   native_.get_library_version(version, &length);
   version[std::strcspn(version, "\n")] = '\0';
-  const char* notes[5];
-  int note_count = 0;
-  if (home_ == nullptr) notes[note_count++] = "the ranks could not make a node segment";
-  if (home_ != nullptr && group.size > 1) {
-    if (!home_->ways().mapped) notes[note_count++] = home_->why_not(memory::Way::mapped);
-    if (!home_->ways().copied) notes[note_count++] = home_->why_not(memory::Way::copied);
-    if (home_->oversubscribed()) notes[note_count++] = "more ranks than cores: waiting ranks yield";
+  const std::shared_ptr<engine::Node> node = home();
+  if (node != nullptr && ranks > 1) {
+    if (!node->ways().mapped) notes.push_back(node->why_not(memory::Way::mapped));
+    if (!node->ways().copied) notes.push_back(node->why_not(memory::Way::copied));
+    if (node->oversubscribed()) notes.push_back("more ranks than cores: waiting ranks yield");
   }
-  if (home_ != nullptr && *home_->kept_free() != '\0') notes[note_count++] = home_->kept_free();
-  const Ledger::Run run{version,    name_of(library_.family),
-                        group.size, static_cast<int>(hosts.size()),
-                        notes,      note_count};
-  if (!ledger_.write(options().report, run, mine.account, sum))
+  if (node != nullptr && *node->kept_free() != '\0') notes.push_back(node->kept_free());
+  const Ledger::Run run{version,      name_of(library_.family),      ranks, nodes,
+                        notes.data(), static_cast<int>(notes.size())};
+  if (!ledger_.write(options().report, run, mine, all))
     log::warn("the report could not be written to %s", options().report);
 }
 
@@ -185,8 +218,15 @@ void Front<H>::report() {
 template <class H>
 void Front<H>::progress() {
   int found = 0;
-  alignas(8) char status[64];  // larger than any family's
-  self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
+  alignas(8) char status[64];    // larger than any family's
+  self_->probing_.fetch_add(1);  // pairs with leave_world()
+  if (self_->has_world_) {
+    self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
+  } else {
+    const Recent& waited = recent();  // what this thread's call was found by
+    self_->native_.iprobe(waited.seat->team->rank(), 32767, waited.comm, &found, status);
+  }
+  self_->probing_.fetch_sub(1);
   if (self_->driver_.outstanding() != 0) self_->driver_.drive();
 }
 
@@ -205,33 +245,34 @@ engine::Exchange Front<H>::exchange(H comm) const {
 // What needs an initialised MPI; not collective.
 template <class H>
 bool Front<H>::prepare() {
-  std::call_once(prepared_once_, [this] {
-    native_.comm_rank(world_, &world_rank_);
-    prepared_ = native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) == 0;
-  });
-  return prepared_;
+  const std::lock_guard lock(living_);
+  if (prepared_) return true;
+  if (native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) != 0) return false;
+  layouts_.reopen();
+  prepared_ = true;
+  return true;
 }
 
-// Where MPI_Init was not seen (called as PMPI_Init), ranks join when communicators are used. A
-// program that has only sessions never has a world.
+// Where MPI_Init was not seen (called as PMPI_Init), and in a program of sessions, ranks join when
+// communicators are used.
 template <class H>
 bool Front<H>::make_ready() {
-  int initialized = 0;
-  if (options().off || native_.initialized(&initialized) != 0 || !initialized) return false;
-  if (!prepare()) return false;
-  if (*options().trace != '\0') trace::start();
+  if (options().off) return false;
+  const bool has_world = look_for_world();
+  if ((!has_world && !has_sessions()) || !prepare()) return false;
+  if (has_world && *options().trace != '\0') trace::start();
   return true;
 }
 
 template <class H>
 inline typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
   // An MPI takes longer to look up an attribute than Tutti for a small collective.
-  thread_local Recent recent;
+  Recent& last = recent();
   const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
-  if (recent.seat != nullptr && recent.comm == comm && recent.deletions == deletions) [[likely]]
-    return recent.seat;
+  if (last.seat != nullptr && last.comm == comm && last.deletions == deletions) [[likely]]
+    return last.seat;
   Seat* seat = look_up_seat(comm, may_take);
-  if (seat != nullptr) recent = {comm, seat, deletions};
+  if (seat != nullptr) last = {comm, seat, deletions};
   return seat;
 }
 
@@ -259,7 +300,8 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   else if (has_strangers(comm, size))
     seat->why = "its ranks were started apart";
   else
-    seat->team = engine::Team::create(exchange(comm), home_, seat->why);
+    seat->team = engine::Team::create(exchange(comm), home(), seat->why);
+  if (seat->team != nullptr) settle_at(seat->team->node());
   if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
   return seat.release();
 }
@@ -267,15 +309,27 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
 // Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
 // these run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
 template <class H>
-bool Front<H>::has_strangers(H comm, int size) const {
+bool Front<H>::has_strangers(H comm, int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
   std::iota(ranks.begin(), ranks.end(), 0);
   H group{}, world{};
-  if (native_.comm_group(comm, &group) != 0 || native_.comm_group(world_, &world) != 0) return true;
+  if (!find_world_group(&world) || native_.comm_group(comm, &group) != 0) return true;
   native_.group_translate_ranks(group, size, ranks.data(), world, known.data());
   native_.group_free(&group);
   native_.group_free(&world);
   return std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
+}
+
+template <class H>
+std::shared_ptr<engine::Node> Front<H>::home() {
+  const std::lock_guard lock(settling_);
+  return home_;
+}
+
+template <class H>
+void Front<H>::settle_at(const std::shared_ptr<engine::Node>& node) {
+  const std::lock_guard lock(settling_);
+  if (home_ == nullptr || home_->size() < node->size()) home_ = node;
 }
 
 template <class H>
@@ -298,7 +352,7 @@ void Front<H>::made(const void* comm) {
   H made{};
   std::memcpy(&made, comm, sizeof made);
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
-  if (made != self_->null_comm_ && !self_->ended_ && self_->is_ready())
+  if (made != self_->null_comm_ && self_->is_ready() && !self_->in_finalize())
     (void)self_->seat_of(made, true);
 }
 
@@ -306,7 +360,7 @@ template <class H>
 inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
   call.collective = collective;
   if (!is_ready()) return false;
-  if (ended_ || call.comm == null_comm_) return false;
+  if (in_finalize() || call.comm == null_comm_) return false;
   Seat* seat = seat_of(call.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) return leave(call, seat->why);

@@ -16,7 +16,7 @@ namespace tutti::mpi {
 template <class H>
 template <class Prepare>
 int Front<H>::enter(H comm, Prepare prepare, void* request) {
-  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, world_);
+  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, packs_on(), null_comm_);
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
   // The others may have begun: there is no way back to the MPI.
@@ -65,7 +65,7 @@ void Front<H>::reap() {
     if (trouble == engine::Trouble::none) [[likely]]
       started->call.unpack();
     else
-      self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->world_,
+      self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->null_comm_,
                              self_->code_of(trouble)});
     started->keeper.release();
     self_->requests_.remove(*started);
@@ -96,7 +96,10 @@ int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
   }
   if (!failed) return code;
   const int told = wanted.all ? error_classes(self_->library_.family).in_status : failure.code;
-  self_->native_.comm_call_errhandler(failure.comm, told);
+  // Of a communicator that is gone: to the world, if there is one.
+  const H comm =
+      failure.comm == self_->null_comm_ && self_->has_world_ ? self_->world_ : failure.comm;
+  if (comm != self_->null_comm_) self_->native_.comm_call_errhandler(comm, told);
   return told;
 }
 

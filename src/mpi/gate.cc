@@ -87,6 +87,17 @@ Function native(std::atomic<Function>& known, const char* name) {
     return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
   }
 
+// Whoever opens and closes sessions but the MPI itself: their communicators may be anybody's.
+#define TUTTI_SESSION_GATE(name, entry, count)                                    \
+  TUTTI_CHECK_ARITY(entry, count)                                                 \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
+    constinit static std::atomic<Function> known{nullptr};                        \
+    const Function to = callers.of(__builtin_return_address(0)) != Caller::mpi    \
+                            ? reinterpret_cast<Function>(entries().entry)         \
+                            : native(known, "PMPI_" #name);                       \
+    return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count); \
+  }
+
 // A collective, blocking and not: `more` is one more than `count`.
 #define TUTTI_GATES(name, Name, count, more) \
   TUTTI_GATE(Name, name, count)              \
@@ -115,6 +126,8 @@ using namespace tutti::mpi;
 TUTTI_GATE(Init, init, 2)
 TUTTI_GATE(Init_thread, init_thread, 4)
 TUTTI_GATE(Finalize, finalize, 0)
+TUTTI_SESSION_GATE(Session_init, session_init, 3)
+TUTTI_SESSION_GATE(Session_finalize, session_finalize, 1)
 TUTTI_GATE(Alloc_mem, alloc_mem, 3)
 TUTTI_GATE(Free_mem, free_mem, 1)
 TUTTI_GATE(Barrier, barrier, 1)
@@ -155,6 +168,7 @@ TUTTI_MAKER(Comm_split, 4, d)
 TUTTI_MAKER(Comm_split_type, 5, e)
 TUTTI_MAKER(Comm_create, 3, c)
 TUTTI_MAKER(Comm_create_group, 4, d)
+TUTTI_MAKER(Comm_create_from_group, 5, e)
 TUTTI_MAKER(Cart_create, 6, f)
 TUTTI_MAKER(Cart_sub, 3, c)
 TUTTI_MAKER(Graph_create, 6, f)

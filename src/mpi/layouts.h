@@ -48,13 +48,18 @@ class Layouts {
     return *static_cast<Entry*>(value);
   }
 
-  // Before MPI_Finalize; afterwards only predefined types are found.
+  // Before the MPI ends; afterwards only predefined types are found.
   void close() {
     const std::lock_guard lock(making_);
     if (state_.exchange(State::closed) != State::ready) return;
     deletions_.fetch_add(1, std::memory_order_relaxed);
     int keyval = keyval_;
     native_.free_keyval(&keyval);
+  }
+  // When the MPI, having ended, is there again: with sessions it may.
+  void reopen() {
+    State closed = State::closed;
+    state_.compare_exchange_strong(closed, State::opened);
   }
 
  private:

@@ -20,6 +20,8 @@ struct Native : Completing<H> {
   int (*finalize)();
   int (*initialized)(int*);
   int (*finalized)(int*);
+  int (*session_init)(H info, H handler, void* session);
+  int (*session_finalize)(void* session);
   int (*abort)(H comm, int code);
   int (*get_library_version)(char*, int*);
 
@@ -47,7 +49,13 @@ struct Native : Completing<H> {
   int (*comm_test_inter)(H comm, int*);
   int (*comm_group)(H comm, H* group);
   int (*group_translate_ranks)(H from, int count, const int* ranks, H to, int* translated);
+  int (*group_from_session_pset)(H session, const char* set, H* group);
+  int (*group_incl)(H group, int count, const int* ranks, H* included);
+  int (*group_rank)(H group, int*);
+  int (*group_size)(H group, int*);
   int (*group_free)(H* group);
+  int (*comm_create_group)(H comm, H group, int tag, H* made);
+  int (*comm_free)(H* comm);
   int (*comm_call_errhandler)(H comm, int code);
   int (*comm_create_keyval)(int (*copy)(H, int, void*, void*, void*, int*),
                             int (*remove)(H, int, void*, void*), int* keyval, void* extra);
@@ -71,6 +79,8 @@ struct Native : Completing<H> {
     mpi.load(finalize, "PMPI_Finalize");
     mpi.load(initialized, "PMPI_Initialized");
     mpi.load(finalized, "PMPI_Finalized");
+    mpi.load(session_init, "PMPI_Session_init");
+    mpi.load(session_finalize, "PMPI_Session_finalize");
     mpi.load(abort, "PMPI_Abort");
     mpi.load(get_library_version, "PMPI_Get_library_version");
     mpi.load(alloc_mem, "PMPI_Alloc_mem");
@@ -108,7 +118,13 @@ struct Native : Completing<H> {
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
     mpi.load(comm_group, "PMPI_Comm_group");
     mpi.load(group_translate_ranks, "PMPI_Group_translate_ranks");
+    mpi.load(group_from_session_pset, "PMPI_Group_from_session_pset");
+    mpi.load(group_incl, "PMPI_Group_incl");
+    mpi.load(group_rank, "PMPI_Group_rank");
+    mpi.load(group_size, "PMPI_Group_size");
     mpi.load(group_free, "PMPI_Group_free");
+    mpi.load(comm_create_group, "PMPI_Comm_create_group");
+    mpi.load(comm_free, "PMPI_Comm_free");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");
     mpi.load(comm_free_keyval, "PMPI_Comm_free_keyval");
     mpi.load(comm_get_attr, "PMPI_Comm_get_attr");

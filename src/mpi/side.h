@@ -85,11 +85,13 @@ struct Described {
   bool opaque = false;
 };
 
-// What a nonblocking call keeps of datatypes that the program may free meanwhile.
+// What a nonblocking call keeps, as the program may free its datatypes and communicator meanwhile.
 template <class H>
 class Keeper {
  public:
-  Keeper(const Native<H>& native, Layouts<H>& layouts) : native_(native), layouts_(layouts) {}
+  // `world`: MPI_COMM_WORLD, or `none` where the program has none.
+  Keeper(const Native<H>& native, Layouts<H>& layouts, H world, H none)
+      : native_(native), layouts_(layouts), packs_on_(world), none_(none) {}
   ~Keeper() { release(); }
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -103,13 +105,34 @@ class Keeper {
     keep_another(type);
     last_.kept = type.type;
   }
+  // A communicator to pack on for a call on `comm`, there until the call is over.
+  [[nodiscard]] H packs_on(H comm) {
+    if (packs_on_ == none_) packs_on_ = own_ = alone_of(comm);
+    return packs_on_ != none_ ? packs_on_ : comm;
+  }
   void release() {
     for (H& type : types_) native_.type_free(&type);
     types_.clear();
     kept_.clear();
+    if (own_ != none_) native_.comm_free(&own_);
+    own_ = none_;
   }
 
  private:
+  // A communicator of this process alone, of the session that `comm` is of: the others need not
+  // know.
+  H alone_of(H comm) const {
+    H group{}, alone{}, made = none_;
+    int rank = 0;
+    native_.comm_rank(comm, &rank);
+    if (native_.comm_group(comm, &group) != 0) return none_;
+    if (native_.group_incl(group, 1, &rank, &alone) == 0) {
+      if (native_.comm_create_group(comm, alone, 0, &made) != 0) made = none_;
+      native_.group_free(&alone);
+    }
+    native_.group_free(&group);
+    return made;
+  }
   void keep_another(Described<H>& type) {
     if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
     if (!type.opaque) return;
@@ -120,6 +143,8 @@ class Keeper {
   }
   const Native<H>& native_;
   Layouts<H>& layouts_;
+  H packs_on_, none_;
+  H own_ = none_;
   std::vector<std::shared_ptr<const void>> kept_;
   std::vector<H> types_;
   // Blocks tend to be of one type, which is kept once.
@@ -186,8 +211,10 @@ class Side {
       address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
       layout = nullptr;
     }
-    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]]
+    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]] {
       keeper_->keep(type);
+      if (type.opaque) comm_ = keeper_->packs_on(comm_);
+    }
     if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
       if (special_ == nullptr) special_ = std::make_unique<Special>();
       special_->parts.push_back({blocks_.size(), address, count, type});

@@ -219,8 +219,13 @@ void Driver::Wait::step(bool may_sleep) {
 
 void Driver::allow_thread(bool on) {
   allowed_.store(on, std::memory_order_seq_cst);
-  if (on && unfinished_.load(std::memory_order_relaxed) != 0) start_thread();
+  if (on) resume();
   thread_bell_.ring();
+}
+
+void Driver::resume() {
+  if (unfinished_.load(std::memory_order_relaxed) != 0 && allowed_.load(std::memory_order_relaxed))
+    start_thread();
 }
 
 void Driver::start_thread() {
@@ -246,10 +251,15 @@ void Driver::start_thread() {
 }
 
 void Driver::stop() {
-  if (!started_.load(std::memory_order_acquire) || !has_thread_.exchange(false)) return;
-  stopping_.store(true, std::memory_order_seq_cst);
-  thread_bell_.ring();
-  ::pthread_join(thread_, nullptr);
+  starting_.lock();
+  if (started_.load(std::memory_order_relaxed) && has_thread_.load(std::memory_order_relaxed)) {
+    stopping_.store(true, std::memory_order_seq_cst);
+    thread_bell_.ring();
+    ::pthread_join(thread_, nullptr);
+    stopping_.store(false, std::memory_order_relaxed);
+    started_.store(false, std::memory_order_release);
+  }
+  starting_.unlock();
 }
 
 // On a core of its own it spins for a while, and is rung when something is posted. On a rank's core

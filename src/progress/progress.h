@@ -58,8 +58,10 @@ class Driver {
 
   // Switches the thread off and on.
   void allow_thread(bool on);
-  // Ends the thread. To be called when nothing is outstanding.
+  // Ends the thread; the next post starts another.
   void stop();
+  // After stop(), when something is outstanding.
+  void resume();
 
   // A rank's wait for whatever it waits for: step() drives, and is the more patient the longer
   // nothing happens.

@@ -132,6 +132,7 @@ def test_the_summary(tutti, stand_in):
         ({"calls": []}, "no collective that Tutti knows was called"),
         ({"notes": []}, "next: `tutti bench allreduce -n 2`"),
         ({"ways": {"cma": 10}}, "next: `tutti doctor`"),
+        ({"nodes": 0}, "tutti: MPICH 5.0.2, 2 ranks"),
     ],
 )
 def test_the_summary_of_other_reports(tutti, stand_in, changes, said):

@@ -172,63 +172,11 @@ int child() {
   return wrong + Every(MPI_COMM_WORLD, 100).all(100, 1);
 }
 
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
-MPI_Comm comm_of(MPI_Session session, const char* set, const char* tag) {
-  MPI_Group group;
-  MPI_Comm comm;
-  MPI_Group_from_session_pset(session, set, &group);
-  MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-  MPI_Group_free(&group);
-  return comm;
-}
-int session() {
-  MPI_Session session;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Comm comm = comm_of(session, "mpi://WORLD", "comms.world");
-  MPI_Comm_rank(comm, &rank);
-  int wrong = try_out(comm);
-  MPI_Comm copy;
-  MPI_Comm_dup(comm, &copy);
-  wrong += try_and_free(copy);
-  wrong += try_and_free(comm_of(session, "mpi://SELF", "comms.self"));
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, comm);
-  MPI_Comm_free(&comm);
-  MPI_Session_finalize(&session);
-  return wrong;
-}
-// A session that is there before MPI_Init and after MPI_Finalize.
-int session_around(int* argc, char*** argv) {
-  MPI_Session session;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Comm comm = comm_of(session, "mpi://WORLD", "comms.around");
-  MPI_Comm early = comm_of(session, "mpi://WORLD", "comms.early");
-  MPI_Comm_rank(comm, &rank);
-  int wrong = try_out(early);
-  MPI_Init(argc, argv);
-  wrong += try_out(comm) + try_out(early) + try_out(MPI_COMM_WORLD);
-  MPI_Finalize();
-  wrong += try_out(comm);
-  MPI_Comm_free(&early);
-  wrong += try_out(comm);
-  MPI_Comm_free(&comm);
-  MPI_Session_finalize(&session);
-  return wrong;
-}
-#else
-int session() { return 0; }
-int session_around(int*, char***) { return 0; }
-#endif
-
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int wrong = -1;
-  if (what == "sessions-only" || what == "sessions-around") {
-    wrong = what == "sessions-only" ? session() : session_around(&argc, &argv);
-    if (rank == 0) std::printf("comms: %d wrong\n", wrong);
-    return wrong != 0;
-  }
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -239,7 +187,6 @@ int main(int argc, char** argv) {
   if (what == "pending") wrong = pending();
   if (what == "spawned") wrong = spawned(argv[0]);
   if (what == "child") wrong = child();
-  if (what == "sessions") wrong = session() + try_out(MPI_COMM_WORLD);
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0 && what != "child") std::printf("comms: %d wrong\n", wrong);
   MPI_Finalize();

@@ -1,26 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank that waits in a collective still serves the others: rank 0 locks a window of rank 1, which
 // is in the barrier already, and sends it a message that it takes only after rank 0 is in the next.
+// With an argument, in a session.
 #include <mpi.h>
 
 #include <cstdio>
 #include <vector>
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+namespace {
+
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+MPI_Session session;
+
+MPI_Comm begin(bool sessions) {
+  if (!sessions) {
+    MPI_Init(nullptr, nullptr);
+    return MPI_COMM_WORLD;
+  }
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "progress", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Group_free(&group);
+  return comm;
+}
+void end(bool sessions, MPI_Comm comm) {
+  if (!sessions) {
+    MPI_Finalize();
+    return;
+  }
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+#else
+MPI_Comm begin(bool) {
+  MPI_Init(nullptr, nullptr);
+  return MPI_COMM_WORLD;
+}
+void end(bool, MPI_Comm) { MPI_Finalize(); }
+#endif
+
+}  // namespace
+
+int main(int argc, char**) {
+  const bool sessions = argc > 1;
+  MPI_Comm world = begin(sessions);
   int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
   int reached = 0;
   MPI_Win window;
-  MPI_Win_create(&reached, sizeof reached, sizeof reached, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create(&reached, sizeof reached, sizeof reached, MPI_INFO_NULL, world, &window);
   std::vector<char> message(8 << 20);
   constexpr int rounds = 10;
   const auto dawdle = [](double seconds) {
     for (const double begin = MPI_Wtime(); MPI_Wtime() < begin + seconds;) {
     }
   };
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Barrier(world);
   for (int round = 0; round < rounds; ++round) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (rank == 0) {
@@ -32,25 +70,24 @@ int main(int argc, char** argv) {
         MPI_Win_unlock(peer, window);
       }
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     if (rank == 0) {
       message.assign(message.size(), static_cast<char>(round));
-      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_CHAR, 1, 0, MPI_COMM_WORLD,
-                &request);
+      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_CHAR, 1, 0, world, &request);
     } else if (rank == 1) {
       dawdle(0.02);
-      MPI_Recv(message.data(), static_cast<int>(message.size()), MPI_CHAR, 0, 0, MPI_COMM_WORLD,
+      MPI_Recv(message.data(), static_cast<int>(message.size()), MPI_CHAR, 0, 0, world,
                MPI_STATUS_IGNORE);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (rank < 2 && message.back() != round) MPI_Abort(MPI_COMM_WORLD, 2);
+    if (rank < 2 && message.back() != round) MPI_Abort(world, 2);
   }
   MPI_Win_free(&window);  // a barrier too, and makes the peers' writes visible
   if (rank > 0 && reached != rounds) {
     std::printf("progress: rank %d was reached %d times\n", rank, reached);
-    MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Abort(world, 3);
   }
   if (rank == 0) std::puts("progress: served");
-  MPI_Finalize();
+  end(sessions, world);
 }

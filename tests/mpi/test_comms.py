@@ -7,14 +7,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from mpis import INTEL, LIBRARY, MAIN, MPICH_ABI, OTHERS, Mpi
+from mpis import LIBRARY, MAIN, OTHERS, Mpi
 
 # What a rank's own communicator and what only the MPI can do leave.
 APART = "its ranks were started apart"
 ON_PURPOSE = {
     "plain": {"communicator of one rank"},
     "merged": {"communicator of one rank", "intercommunicator"},
-    "sessions": {"communicator of one rank"},
     "spawned": {APART},
 }
 
@@ -70,29 +69,3 @@ def test_spawned(mpi: Mpi, children: str, can_spawn, tmp_path) -> None:
         return
     everywhere = mpi.environment | {"LD_PRELOAD": str(LIBRARY)} | options
     comms(spawning(replace(mpi, environment=everywhere)), "spawned", 3)
-
-
-with_sessions = pytest.mark.parametrize("mpi", [*MAIN, MPICH_ABI], ids=lambda mpi: mpi.name)
-
-
-@with_sessions
-def test_sessions(mpi: Mpi, tmp_path) -> None:
-    """Beside MPI_Init their communicators are as good as any."""
-    report = tmp_path / "report.json"
-    comms(mpi, "sessions", tutti={"TUTTI_REPORT": str(report)})
-    for row in calls_of(report):
-        assert row["taken"] > 0 and set(row["reasons"]) <= ON_PURPOSE["sessions"]
-
-
-@with_sessions
-def test_nothing_but_sessions(mpi: Mpi) -> None:
-    """Without MPI_Init the ranks never meet, and all is left to the MPI."""
-    comms(mpi, "sessions-only", tutti={})
-
-
-@with_sessions
-def test_sessions_around_everything(mpi: Mpi) -> None:
-    """Communicators that are used before MPI_Init, in between, and after MPI_Finalize."""
-    if mpi is INTEL:
-        pytest.skip("Intel MPI takes MPI_Init after MPI_Session_init for a second one")
-    comms(mpi, "sessions-around", tutti={})

@@ -9,11 +9,20 @@ import pytest
 from mpis import MAIN, OTHERS, Mpi
 
 
-@pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
-def test_progress(mpi: Mpi, tmp_path) -> None:
+def served(mpi: Mpi, arguments: list[str], tmp_path) -> None:
     report = tmp_path / "report.json"
-    command = [str(mpi.compile("progress.cc"))]
+    command = [str(mpi.compile("progress.cc")), *arguments]
     result = mpi.run(2, command, {"TUTTI_REPORT": str(report)}, timeout_s=60)
     assert (result.returncode, result.stdout.split("\n")[-2]) == (0, "progress: served")
     calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
     assert calls["Barrier"]["taken"] == calls["Barrier"]["seen"] > 20
+
+
+@pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
+def test_progress(mpi: Mpi, tmp_path) -> None:
+    served(mpi, [], tmp_path)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_progress_in_a_session(mpi: Mpi, tmp_path) -> None:
+    served(mpi, ["session"], tmp_path)

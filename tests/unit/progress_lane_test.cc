@@ -209,6 +209,26 @@ TEST(Driver, CanBeSwitchedOffAndOn) {
   EXPECT_EQ(scene.verdict(), "");
 }
 
+// A thread that was stopped goes on when it is asked to, and a new one starts with the next post.
+TEST(Driver, BeginsAnewAfterItsThreadWasStopped) {
+  Scene scene(Script{.ranks = 2, .ops = draw(2, 2, 6).ops});
+  ThreadRanks desks(2);
+  Player first(scene, desks, 0, Settings{}), second(scene, desks, 1, Settings{});
+  while (!first.posted_all()) {
+    for (Player* player : {&first, &second}) {
+      player->post();
+      player->driver().stop();
+    }
+  }
+  first.driver().resume();
+  second.driver().resume();
+  while (!first.done() || !second.done()) {
+    ASSERT_TRUE(first.collect() && second.collect());
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(scene.verdict(), "");
+}
+
 // What the thread does is recorded beside what the rank does.
 TEST(Driver, RecordsWhatItsThreadDoes) {
   trace::start();

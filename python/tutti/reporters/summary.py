@@ -39,7 +39,9 @@ def read(path: Path) -> dict[str, Any]:
 
 def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None) -> None:
     out = console(stderr=True)
-    where = f"{plural(report['ranks'], 'rank')} on {plural(report['nodes'], 'node')}"
+    where = plural(report["ranks"], "rank")
+    if report["nodes"] > 0:  # known to rank 0
+        where += f" on {plural(report['nodes'], 'node')}"
     out.print(f"\n[bold]tutti[/]: {escape(mpi)}, {where}")
     calls = [row for row in report["calls"] if row["seen"] > 0]
     if calls:

@@ -8,6 +8,7 @@
 // MPI_Wait takes for a request of a message that has arrived, best of many batches; then for every
 // round in which N collectives are outstanding at once "round N: rss N KiB, N s"; at last "threads
 // N then" and "outstanding: N requests in N rounds, N wrong". Without requests only the first two.
+#include <malloc.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -29,7 +30,10 @@ int threads() {
   return count;
 }
 
+// Without what the allocator keeps of freed memory: whether it can give back the last round's
+// depends on whose small block happens to lie behind it.
 long resident_kib() {
+  malloc_trim(0);
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
     if (line.rfind("VmRSS:", 0) == 0) return std::atol(line.c_str() + 6);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The desks of virtual ranks, in private memory: zeroed and sparse, as most slots of most desks are
-// never touched.
+// The desks of virtual ranks, in private memory. Staging slots are left as they come: whoever reads
+// one has waited for who wrote it, and most slots of most desks are never touched.
 #pragma once
 
-#include <sys/mman.h>
-
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <span>
 #include <vector>
 
-#include "base/base.h"
 #include "segment/desk.h"
 
 namespace tutti::fabric {
@@ -18,23 +17,23 @@ namespace tutti::fabric {
 class VirtualDesks {
  public:
   explicit VirtualDesks(int ranks)
-      : bytes_(static_cast<std::size_t>(ranks) * round_up(sizeof(segment::Desk), page_bytes)),
-        memory_(::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-    if (memory_ == MAP_FAILED) std::abort();
-    for (std::size_t offset = 0; offset < bytes_;
-         offset += round_up(sizeof(segment::Desk), page_bytes))
-      desks_.push_back(std::launder(
-          reinterpret_cast<segment::Desk*>(static_cast<std::byte*>(memory_) + offset)));
+      : memory_(std::aligned_alloc(alignof(segment::Desk),
+                                   static_cast<std::size_t>(ranks) * sizeof(segment::Desk))) {
+    if (memory_ == nullptr) std::abort();
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::byte* const at =
+          static_cast<std::byte*>(memory_) + static_cast<std::size_t>(rank) * sizeof(segment::Desk);
+      std::memset(at, 0, offsetof(segment::Desk, staging));
+      desks_.push_back(std::launder(reinterpret_cast<segment::Desk*>(at)));
+    }
   }
-  ~VirtualDesks() { ::munmap(memory_, bytes_); }
+  ~VirtualDesks() { std::free(memory_); }
   VirtualDesks(const VirtualDesks&) = delete;
   VirtualDesks& operator=(const VirtualDesks&) = delete;
 
   [[nodiscard]] std::span<segment::Desk* const> all() const { return desks_; }
 
  private:
-  std::size_t bytes_;
   void* memory_;
   std::vector<segment::Desk*> desks_;
 };

@@ -102,8 +102,11 @@ void SimHost::write(int, const Card& card, std::size_t offset, const void* from,
 }
 
 std::byte* SimHost::scratch(std::size_t bytes) {
-  if (bytes > scratch_.size()) scratch_.resize(bytes);
-  return scratch_.data();
+  if (bytes > scratch_bytes_) {
+    scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_.get();
 }
 
 }  // namespace tutti::fabric

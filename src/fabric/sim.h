@@ -61,7 +61,8 @@ class SimHost {
  private:
   Simulator* simulator_;
   int rank_;
-  std::vector<std::byte> scratch_;
+  std::unique_ptr<std::byte[]> scratch_;
+  std::size_t scratch_bytes_ = 0;
 };
 
 using SimFabric = DeskFabric<SimHost>;

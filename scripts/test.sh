@@ -41,6 +41,8 @@ required() {
 
 python=.venv/bin/python
 run_pytest() { "$python" -m pytest -p no:cacheprovider "$@"; }
+# Two tests at a time: they wait for launchers and small programs more than they compute.
+run_two_pytests() { run_pytest -n 2 "$@"; }
 # A line a test is too much to read: only the failures and the totals.
 run_ctest() {
   local log=build/ctest.log code=0
@@ -59,9 +61,15 @@ step "unit tests" run_ctest
 # A pytest run each: every folder has fixtures of its own.
 for folder in tests/*/; do
   folder=${folder%/}
-  if [[ $folder != tests/layers ]] && compgen -G "$folder/test_*.py" >/dev/null; then
-    step "$folder" run_pytest "$folder"
-  fi
+  compgen -G "$folder/test_*.py" >/dev/null || continue
+  case $folder in
+    tests/layers) ;;
+    tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
+    tests/mpi)
+      step "$folder, two at a time" run_two_pytests "$folder" -m "not alone"
+      step "$folder, alone" run_pytest "$folder" -m alone
+      ;;
+    *) step "$folder" run_pytest "$folder" ;;
+  esac
 done
-if [[ -f tests/mpi/run.py ]]; then step "tests/mpi" "$python" tests/mpi/run.py; fi
 finish

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiles what the chosen tests run before the first of them, on all cores: the tests
-themselves run one after the other."""
+"""What is marked `alone` has no other test beside it; the others may run two at a time, but those
+of one MPI after each other. What the chosen tests run is compiled before the first of them, on all
+cores."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import subprocess
@@ -14,7 +16,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from mpis import Mpi
+from mpis import PROGRAMS, Mpi
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "alone: measures, or needs all cores or much memory")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from two_at_a_time import ByMpi
+
+    return ByMpi(config, log)
 
 
 def try_to(build: Callable[[], Path]) -> None:
@@ -36,5 +49,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
                 builds[mpi.name, module.__name__] = partial(module.build, mpi)
             for source in re.findall(r'compile\("(\w+\.cc)"\)', Path(module.__file__).read_text()):
                 builds[mpi.name, source] = partial(mpi.compile, source)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    with (PROGRAMS / "lock").open("w") as lock, ThreadPoolExecutor(os.cpu_count()) as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker finds everything compiled
         list(pool.map(try_to, builds.values()))

@@ -9,6 +9,8 @@ import re
 import pytest
 from mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi
 
+pytestmark = pytest.mark.alone
+
 RUNGS = {"commons": "commons,cma,bounce", "cma": "cma,bounce", "bounce": "bounce"}
 
 

@@ -165,6 +165,7 @@ def test_fork_in_the_middle_keeps_memories_apart(mpi: Mpi, rung: str) -> None:
     assert result.returncode == 0 and "forked: 0 wrong" in result.stdout, result.stdout
 
 
+@pytest.mark.alone
 @every_mpi
 def test_ten_thousand_communicators_leave_nothing(mpi: Mpi) -> None:
     bare = re.search(r"grown by (-?\d+) KiB", faults_bare(mpi))
@@ -178,6 +179,7 @@ def faults_bare(mpi: Mpi) -> str:
     return mpi.run(2, [str(mpi.compile("faults.cc")), "communicators"]).stdout
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rung", RUNGS)
 def test_bytes_beyond_two_to_the_31(rung: str) -> None:
     result = faults(MAIN[0], 2, "large", {"TUTTI_MEMORY": rung}, timeout_s=400)

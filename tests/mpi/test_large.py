@@ -11,6 +11,8 @@ import pytest
 from mpis import INTEL, MPICH, MPICH_ABI, OPENMPI, Mpi
 from test_conformance import RUNGS
 
+pytestmark = pytest.mark.alone
+
 
 def large(mpi: Mpi, what: str, rung: str, tmp_path: Path) -> None:
     memory = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())

@@ -10,6 +10,8 @@ import pytest
 from mpis import MAIN, OPENMPI, OTHERS, Mpi
 from test_conformance import RUNGS
 
+pytestmark = pytest.mark.alone
+
 COLLECTIVES = {
     *("Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv"),
     *("Alltoall", "Alltoallv", "Alltoallw"),

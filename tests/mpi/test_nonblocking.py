@@ -30,6 +30,7 @@ def nonblocking(mpi: Mpi, ranks: int, options: dict[str, str], tmp_path, cases: 
     assert cases < 60 or len([name for name in calls if name.startswith("I")]) == 17
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rung", RUNGS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
@@ -38,11 +39,13 @@ def test_nonblocking(mpi: Mpi, ranks: int, rung: str, tmp_path) -> None:
     nonblocking(mpi, ranks, {"TUTTI_MEMORY": RUNGS[rung]}, tmp_path, 60 // crowd)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_without_a_thread(mpi: Mpi, tmp_path) -> None:
     nonblocking(mpi, 2, {"TUTTI_PROGRESS": "none"}, tmp_path, 60)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mpi", OTHERS, ids=lambda mpi: mpi.name)
 def test_other_mpis(mpi: Mpi, tmp_path) -> None:
     nonblocking(mpi, 2, {}, tmp_path, 60)

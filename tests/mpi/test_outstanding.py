@@ -9,6 +9,8 @@ import pytest
 from mpis import MAIN, Mpi
 from test_faults import nothing_is_left
 
+pytestmark = pytest.mark.alone
+
 
 def values(mpi: Mpi, requests: int, tutti: dict[str, str] | None) -> tuple[list[int], list[int]]:
     """Threads before and after, and resident KiB after each round, on rank 0 of 2."""

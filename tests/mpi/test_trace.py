@@ -112,6 +112,7 @@ def test_more_than_there_is_room_for(tmp_path) -> None:
     assert len(trace["spans"]) <= 65536 * len(threads)
 
 
+@pytest.mark.alone
 def test_the_clocks_of_two_nodes(tmp_path) -> None:
     """Played by two host names; the MPI does not notice."""
     program = OPENMPI.compile("trace.cc")

@@ -26,6 +26,9 @@ constexpr int dedicated_yields = 20'000;
 constexpr int rounds_per_look = 8;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
+// And from so many bytes on it yields once when it has posted: until the others, who share its
+// core, have posted too, nothing can go on meanwhile.
+constexpr std::size_t posted_yield_bytes = std::size_t{128} << 10;
 
 // Pushes to a list whose latest is first.
 void push(std::atomic<Operation*>& list, Operation& operation) {
@@ -64,6 +67,7 @@ void Driver::configure(const Settings& settings) {
 }
 
 void Driver::post(Operation& operation) {
+  const bool yields = served() && operation.bytes >= posted_yield_bytes;
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   unfinished_.fetch_add(1, std::memory_order_relaxed);
   push(arrivals_, operation);
@@ -79,6 +83,7 @@ void Driver::post(Operation& operation) {
   // by itself, soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
   if (asleep_.load(std::memory_order_relaxed) || settings_.dedicated) thread_bell_.ring();
+  if (yields) ::sched_yield();
 }
 
 Queue Driver::finished() {
@@ -181,9 +186,8 @@ bool Driver::Wait::would_sleep() const {
   const Settings& settings = driver_.settings_;
   // Where ranks share cores and the thread has one of its own, to try for long would only take the
   // core from a rank that computes.
-  const bool served = settings.dedicated && settings.patience.polls == 0;
   return polls_ >= settings.patience.polls &&
-         yields_ >= (served ? served_yields : settings.patience.yields);
+         yields_ >= (driver_.served() ? served_yields : settings.patience.yields);
 }
 
 void Driver::Wait::step(bool may_sleep) {

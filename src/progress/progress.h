@@ -94,6 +94,8 @@ class Driver {
     }
   };
 
+  // Ranks share cores, and their threads have one of their own.
+  [[nodiscard]] bool served() const { return settings_.dedicated && settings_.patience.polls == 0; }
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);
   void admit();

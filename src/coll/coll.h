@@ -105,8 +105,12 @@ struct Row {
 // know.
 constexpr bool fits_line(std::size_t bytes) { return bytes > 0 && bytes <= segment::payload_bytes; }
 
-// Larger messages move between the users' own buffers, smaller ones through the segment.
-inline constexpr std::size_t direct_bytes = std::size_t{16} << 10;
+// Larger messages move between the users' own buffers, smaller ones through the segment. Blocks of
+// the heap from this size on are in the commons, unless the options say otherwise.
+inline constexpr std::size_t direct_bytes = std::size_t{8} << 10;
+// The same where each sender chooses for itself, so that nobody waits in vain for buffers that turn
+// out not to be mapped.
+inline constexpr std::size_t chosen_direct_bytes = std::size_t{4} << 10;
 // One kernel copy costs a call and the pinning of pages: below this, staging is faster.
 inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
 

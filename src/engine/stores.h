@@ -16,14 +16,18 @@ namespace tutti::engine {
 
 class StoresChooser {
  public:
+  // Smaller results are read again before anything pushes them out of the caches.
+  static constexpr std::size_t least_bytes = std::size_t{16} << 10;
+
   struct Choice {
     reduce::Stores stores;
     std::uint16_t cell;  // to be given back to learn()
   };
 
-  // Once a collective that writes `bytes` at `buffer`.
+  // Once a collective that writes `bytes`, not fewer than the least, at `buffer`.
   [[nodiscard]] Choice choose(coll::Collective collective, const void* buffer, std::size_t bytes) {
-    const auto size_class = std::min<std::size_t>(std::bit_width(bytes >> 14), size_classes - 1);
+    const auto size_class =
+        std::min<std::size_t>(std::bit_width(bytes / least_bytes), size_classes - 1);
     const std::size_t index =
         (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
         distance_of(buffer, bytes);
@@ -42,7 +46,7 @@ class StoresChooser {
   }
 
  private:
-  static constexpr std::size_t size_classes = 16;  // powers of two from 16 KiB
+  static constexpr std::size_t size_classes = 16;  // powers of two, from the least
   static constexpr std::size_t distances = 5;
   static constexpr unsigned kept = 5;          // samples of each way; all before one is preferred
   static constexpr std::uint32_t retry = 128;  // uses after which the other way gets a chance

@@ -188,7 +188,7 @@ inline Stores stores_for(coll::Collective collective, const coll::Work& work, st
   static const coll::Stores* const wanted = wanted_stores();
   if (wanted != nullptr) [[unlikely]]
     return {{*wanted, 0}, false};
-  if (moved < coll::direct_bytes) return {};
+  if (moved < StoresChooser::least_bytes) return {};
   return {stores_chooser().choose(collective, written_by(work), moved), true};
 }
 

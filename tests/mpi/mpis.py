@@ -35,8 +35,8 @@ class Mpi:
         program = PROGRAMS / self.name / path.stem
         if not up_to_date(program, [path, *path.parent.glob("*.h")]):
             program.parent.mkdir(parents=True, exist_ok=True)
-            command = [self.cxx, "-O1", "-g1", "-std=c++17", *options, str(path), "-o", str(program)]
-            command.append("-ldl")
+            command = [self.cxx, "-O1", "-g1", "-std=c++17", *options]
+            command += [str(path), "-o", str(program), "-ldl"]
             subprocess.run(command, check=True, env=os.environ | self.environment)
         return program
 

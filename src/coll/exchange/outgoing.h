@@ -99,7 +99,7 @@ class Outgoing {
     const bool sent = use_ != Use::written;
     if (sent && header_.shape != Shape::listed && total_ <= most_inline) return Mode::inlined;
     const bool fits = sent && table_bytes() + total_ <= segment::staging_bytes;
-    const std::size_t least = way == Way::mapped ? direct_bytes : copied_bytes;
+    const std::size_t least = way == Way::mapped ? chosen_direct_bytes : copied_bytes;
     if (fits && (longest() < least || way == Way::staged)) return Mode::packed;
     return way == Way::staged ? Mode::streamed : Mode::direct;
   }

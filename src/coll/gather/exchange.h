@@ -75,7 +75,8 @@ Task receive(F& f, const Work& work, Step step) {
   Outgoing<F> lent(f, work.in, Use::written);
   std::byte* const bounce = bounce_of(f, work);
   bool asked = false;
-  for (int q = 0; q < f.size(); ++q) asked = asked || (q != me && in(q).bytes >= direct_bytes);
+  for (int q = 0; q < f.size(); ++q)
+    asked = asked || (q != me && in(q).bytes >= chosen_direct_bytes);
   if (asked) {
     co_await lent.room(step);
     lent.post(step);

@@ -15,6 +15,9 @@
 
 namespace tutti::commons {
 
+// Where huge pages are given to shared memory, an address and its offset must agree modulo one.
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
 enum class Mode : std::uint8_t {
   idle,       // no large allocation yet
   shared,     // the range maps the memfd
@@ -42,7 +45,7 @@ struct Heap {
   int fd = -1;
   os::FileId file;
   Extents extents;
-  Statics statics;  // their pages are a block
+  Statics statics;  // their pages are in a block
   std::uint64_t allocations = 0;
   std::uint64_t budget_pages = 0;     // the most that may stay dirty
   std::uint64_t allowance_pages = 0;  // what may by now; see learn()

@@ -24,8 +24,6 @@ constexpr std::uint64_t least_range_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t most_range_bytes = std::uint64_t{8} << 40;  // 2^31 pages
 // Each rank of a node maps the ranges of all the others: 256 ranks of these fit an address space.
 constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
-// Where huge pages are given to shared memory, an address and its offset must agree on them.
-constexpr std::size_t range_alignment = std::size_t{2} << 20;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
@@ -51,7 +49,7 @@ const char* reserve(std::uint64_t bytes) {
   const int fd = os::create_memfd("tutti-commons", bytes, &heap.file);
   if (fd >= 0) {
     failure = "no address space";
-    void* base = os::map_shared(fd, bytes, range_alignment);
+    void* base = os::map_shared(fd, bytes, huge_page_bytes);
     if (base != nullptr) {
       if (options().commons_huge) os::prefer_huge_pages(base, bytes);
       heap.fd = fd;

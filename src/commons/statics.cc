@@ -41,14 +41,16 @@ const char* move_in(const os::Pages& statics) {
   // What a fork needs must not be changed under the child by its parent.
   if (contain(statics, &heap)) return "Tutti is linked into the program";
   if (!os::is_only_thread()) return "the program has threads already";
-  auto* block = static_cast<std::byte*>(allocate(statics.bytes, page_bytes, true));
+  const std::size_t skipped = reinterpret_cast<std::uintptr_t>(statics.first) % huge_page_bytes;
+  auto* block = static_cast<std::byte*>(allocate(skipped + statics.bytes, huge_page_bytes, true));
   if (block == nullptr) return "they are too large";
-  const auto offset = static_cast<std::size_t>(block - heap.base);
+  const std::size_t offset = offset_of(block) + skipped;
   if (!copy_into(offset, statics) ||
       !os::replace_shared(heap.fd, offset, statics.first, statics.bytes)) {
     release(block);
     return "the kernel refuses";
   }
+  if (options().commons_huge) os::prefer_huge_pages(statics.first, statics.bytes);
   heap.statics = {statics.first, statics.bytes, offset};
   return nullptr;
 }

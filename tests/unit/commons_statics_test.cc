@@ -87,6 +87,9 @@ TEST(CommonsStatics, KeepAddressesAndContentsAndAreShared) {
   EXPECT_TRUE(has_pattern(g_array, sizeof g_array, 1));
   EXPECT_EQ(g_initialised, 42);
   EXPECT_FALSE(owns(g_array));
+  // Huge pages need that.
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(shared(g_array, 1)) % (2 * mib),
+            reinterpret_cast<std::uintptr_t>(g_array) % (2 * mib));
   unsigned char* window = as_peer(g_array, sizeof g_array);
   ASSERT_NE(window, nullptr);
   EXPECT_TRUE(has_pattern(window, sizeof g_array, 1));

@@ -229,7 +229,7 @@ def test_sizes(tutti, stand_in, text, sizes):
         (["bcast", "--sizes", "9:15"], "--sizes 9:15: there is no power of two from 9 to 15"),
         (["bcast", "--sizes", "1:2:3"], "--sizes 1:2:3: a range is written A:B"),
         (["bcast", "--sizes", "0"], "--sizes 0: a size is from 1 byte to 16G"),
-        (["bcast", "--memory", "foo"], "--memory must be one of heap, static, not 'foo'"),
+        (["bcast", "--memory", "foo"], "--memory must be one of heap, static, mmap, not 'foo'"),
         (["bcast", "--cache", "foo"], "--cache must be one of cold, hot, not 'foo'"),
         (
             ["bcast", "--json", "/no/where"],

@@ -44,32 +44,24 @@ bool for_each_live_run(Visit visit) {
   });
 }
 
-// Of [at, end) of the file, what is not a hole.
+// visit(offset, bytes) for what is not a hole in [at, at + bytes) of the file, until it is false.
 template <class Visit>
-bool for_each_data(std::size_t at, std::size_t end, Visit visit) {
+bool for_each_data(std::size_t at, std::size_t bytes, Visit visit) {
+  const std::size_t end = at + bytes;
   for (std::size_t from = 0, to = 0; os::next_data(heap.fd, at, end, &from, &to); at = to)
     if (!visit(from, to - from)) return false;
   return true;
 }
 
-template <class Visit>
-bool for_each_live_data(Visit visit) {
-  return for_each_live_run([&](PageIndex first, std::uint32_t pages) {
-    const std::size_t at = std::size_t{first} * page_bytes;
-    return for_each_data(at, at + std::size_t{pages} * page_bytes, visit);
-  });
-}
-
 // The kernel would rather kill some process than refuse us memory.
 bool fits_into_memory() {
   std::uint64_t needed = 0;
-  const auto count = [&](std::size_t, std::size_t bytes) {
-    needed += bytes;
-    return true;
-  };
-  (void)for_each_live_data(count);
-  const Statics& statics = heap.statics;
-  (void)for_each_data(statics.offset, statics.offset + statics.bytes, count);
+  (void)heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+    return for_each_data(first * page_bytes, pages * page_bytes, [&](std::size_t, std::size_t n) {
+      needed += n;
+      return true;
+    });
+  });
   return needed < os::available_memory_bytes();
 }
 
@@ -84,8 +76,8 @@ bool close_range_off() {
 const char* copy_from_file() {
   if (!close_range_off() || !os::replace_private(heap.base, heap.accessible_bytes, true))
     return "no address space";
-  const bool copied = for_each_live_data([](std::size_t offset, std::size_t bytes) {
-    return os::read_file_at(heap.fd, offset, heap.base + offset, bytes);
+  const bool copied = for_each_live_run([](PageIndex first, std::uint32_t pages) {
+    return read_data(first * page_bytes, pages * page_bytes, heap.address(first));
   });
   return copied ? nullptr : "reading it failed";
 }
@@ -144,6 +136,12 @@ bool is_stray_child() {
 }
 
 }  // namespace
+
+bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
+  return for_each_data(offset, bytes, [&](std::size_t at, std::size_t length) {
+    return os::read_file_at(heap.fd, at, to + (at - offset), length);
+  });
+}
 
 void become_exclusive() {
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {

@@ -98,7 +98,10 @@ void adopt(const os::Pages& statics);
 // kernel refuses.
 [[nodiscard]] bool make_statics_private();
 
-// fork.cc: turns this process, a child, into the owner of a private copy. Ends it if that fails.
+// fork.cc: reads what is not a hole in [offset, offset + bytes) of the file to `to`, where zeros
+// are.
+[[nodiscard]] bool read_data(std::size_t offset, std::size_t bytes, std::byte* to);
+// Turns this process, a child, into the owner of a private copy. Ends it if that fails.
 void become_exclusive();
 
 }  // namespace tutti::commons

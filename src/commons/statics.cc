@@ -82,13 +82,10 @@ bool make_statics_private() {
   // among them.
   auto* copy = static_cast<std::byte*>(os::map_private(statics.bytes));
   if (copy == nullptr) return false;
-  const std::size_t end = statics.offset + statics.bytes;
-  if (!os::refers_to(heap.fd, heap.file)) {
+  if (!os::refers_to(heap.fd, heap.file))  // closed by the program
     std::memcpy(copy, statics.first, statics.bytes);
-  } else {
-    for (std::size_t from = 0, to = statics.offset; os::next_data(heap.fd, to, end, &from, &to);)
-      if (!os::read_file_at(heap.fd, from, copy + (from - statics.offset), to - from)) return false;
-  }
+  else if (!read_data(statics.offset, statics.bytes, copy))
+    return false;
   return os::make_accessible(copy, statics.bytes) &&  // and part of core dumps
          os::move_mapping(copy, statics.first, statics.bytes);
 }

@@ -81,7 +81,8 @@ class Front {
   [[nodiscard]] H packs_on() const { return has_world_ && !has_sessions_ ? world_ : null_comm_; }
   // A callback that MPI_Finalize calls; what it calls is the MPI's.
   [[nodiscard]] bool in_finalize() const {
-    return finalizing_.load(std::memory_order_relaxed) && finalizer_ == std::this_thread::get_id();
+    const std::thread::id finalizer = finalizer_.load(std::memory_order_relaxed);
+    return finalizer != std::thread::id{} && finalizer == std::this_thread::get_id();
   }
 
   // --- communicators (front_life.cc)
@@ -315,9 +316,8 @@ class Front {
   std::atomic<bool> has_world_{false};
   std::atomic<bool> world_over_{false};
   std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
-  std::atomic<bool> finalizing_{false};
-  std::thread::id finalizer_;
-  std::atomic<int> probing_{0};  // threads that may use the world in progress()
+  std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
+  std::atomic<int> probing_{0};                   // threads that may use the world in progress()
   int keyval_ = 0;
   int world_rank_ = 0;
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone

@@ -96,9 +96,8 @@ int Front<H>::finalize() {
   self.leave_world();
   self.release();
   self.finalizer_ = std::this_thread::get_id();
-  self.finalizing_ = true;
   const int result = self.native_.finalize();
-  self.finalizing_ = false;
+  self.finalizer_ = std::thread::id{};
   return result;
 }
 

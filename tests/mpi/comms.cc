@@ -11,17 +11,6 @@ namespace {
 
 int rank = 0, size = 0;
 
-int try_out(MPI_Comm comm) {
-  Every every(comm, 20000);
-  return every.all(1, 1) + every.all(300, 2) + every.all(20000, 3);
-}
-int try_and_free(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return 0;
-  const int wrong = try_out(comm);
-  MPI_Comm_free(&comm);
-  return wrong;
-}
-
 int plain() {
   MPI_Comm comm;
   MPI_Info info;

@@ -16,17 +16,6 @@ int rank = 0, size = 1;
 
 #if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
 
-int try_out(MPI_Comm comm) {
-  Every every(comm, 20000);
-  return every.all(1, 1) + every.all(300, 2) + every.all(20000, 3);
-}
-int try_and_free(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return 0;
-  const int wrong = try_out(comm);
-  MPI_Comm_free(&comm);
-  return wrong;
-}
-
 MPI_Session open_session() {
   MPI_Session session;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);

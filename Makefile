@@ -16,14 +16,14 @@ test:  ## set up, build, and run every check and test
 	@scripts/test.sh
 
 demo: setup  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
-	@scripts/build.sh tutti tutti_bench tutti_probe
+	@scripts/build.sh tutti_package
 	@.venv/bin/python scripts/demo.py
 
 format: setup  ## rewrite the sources as the format checks want them
 	@scripts/format.sh
 
 test-clients: setup  ## other people's programs under Tutti, all of it: half an hour
-	@scripts/build.sh tutti
+	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
 
 test-tsan: setup  ## the unit tests under ThreadSanitizer

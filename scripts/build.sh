@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# build.sh [TARGET...]: builds into build/release, everything or just these targets (tutti_package: what
-# users get), and installs the package into .venv. pip works in the same build directory, so it finds everything compiled.
+# build.sh [TARGET...]: builds into build/release, everything or just these targets (tutti_package: all
+# that is installed), and installs the package into .venv. pip works in the same build directory, so
+# it finds everything compiled.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -19,6 +19,9 @@ struct Block {
 
 // From here on the way that stores take matters.
 inline constexpr std::size_t large_bytes = std::size_t{16} << 10;
+inline reduce::Stores stores_of(std::size_t bytes, reduce::Stores wanted) {
+  return bytes < large_bytes ? reduce::Stores::plain : wanted;
+}
 
 // Bytes [begin, begin + bytes) of `block`, packed.
 inline void pack(std::byte* to, const Block& block, std::size_t begin, std::size_t bytes,
@@ -26,10 +29,8 @@ inline void pack(std::byte* to, const Block& block, std::size_t begin, std::size
   if (bytes == 0) return;
   if (block.layout != nullptr)
     block.layout->pack(to, block.address, begin, bytes);
-  else if (bytes < large_bytes)
-    std::memcpy(to, block.address + begin, bytes);
   else
-    reduce::copy(to, block.address + begin, bytes, stores);
+    reduce::copy(to, block.address + begin, bytes, stores_of(bytes, stores));
 }
 
 inline void unpack(const Block& block, std::size_t begin, const std::byte* from, std::size_t bytes,
@@ -37,10 +38,8 @@ inline void unpack(const Block& block, std::size_t begin, const std::byte* from,
   if (bytes == 0) return;
   if (block.layout != nullptr)
     block.layout->unpack(block.address, from, begin, bytes);
-  else if (bytes < large_bytes)
-    std::memcpy(block.address + begin, from, bytes);
   else
-    reduce::copy(block.address + begin, from, bytes, stores);
+    reduce::copy(block.address + begin, from, bytes, stores_of(bytes, stores));
 }
 
 }  // namespace tutti::coll

@@ -74,6 +74,8 @@ struct Work {
   int root = 0;
   int op = 0;                     // 1 + reduce::Op of what computes; for messages and comparisons
   Stores stores = Stores::plain;  // a local choice
+  bool detour = false;            // another: what only the kernel can copy is called unreachable,
+  bool timed = false;             // and that is timed until all are done
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};
@@ -111,8 +113,15 @@ inline constexpr std::size_t direct_bytes = std::size_t{8} << 10;
 // The same where each sender chooses for itself, so that nobody waits in vain for buffers that turn
 // out not to be mapped.
 inline constexpr std::size_t chosen_direct_bytes = std::size_t{4} << 10;
-// One kernel copy costs a call and the pinning of pages: below this, staging is faster.
+// One kernel copy costs a call and the pinning of pages. Below this, staging is taken to be faster
+// where nobody learns which is.
 inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
+
+// The card of a buffer, as the local choices want it.
+inline Card as_chosen(Card card, bool detour) {
+  if (detour && card.way == Way::copied) card.way = Way::staged;
+  return card;
+}
 
 // Part `index` of `parts` of `count` elements. Parts begin at multiples of `grain` elements and
 // differ by at most one grain, but for the last ones, which may be shorter or empty.

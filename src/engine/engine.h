@@ -10,10 +10,10 @@
 #include "base/status.h"
 #include "coll/coll.h"
 #include "engine/call.h"
+#include "engine/chooser.h"
 #include "engine/exchange.h"
 #include "engine/node.h"
 #include "engine/speaker.h"
-#include "engine/stores.h"
 #include "fabric/node.h"
 #include "progress/progress.h"
 
@@ -45,10 +45,15 @@ struct Account {
 [[nodiscard]] const char* last_way();
 void forget_last_way();  // so that a call that went to the MPI instead shows
 
+// What a member has chosen for a call of its own, and will learn from.
+struct Choices {
+  Chooser::Choice stores;  // plain or streaming
+  Chooser::Choice detour;  // the kernel's copy or the node segment
+};
+
 // A nonblocking collective, from Team::start() to Team::finish().
 struct Pending : progress::Operation {
-  StoresChooser::Choice choice{};
-  bool learns = false;
+  Choices choices;
 };
 
 // This process's; lives to its end.
@@ -67,7 +72,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
   // Whoever notices a trouble says so on standard error.
-  // The choice of stores in `work` is the team's.
+  // The local choices in `work` are the team's.
   Trouble run(coll::Collective collective, coll::Work& work);
   Trouble run(coll::Collective collective, const coll::Work& work) {
     coll::Work own = work;
@@ -95,6 +100,9 @@ class Team : public std::enable_shared_from_this<Team> {
   // In both of its callers, so that a call costs no more than it did before there were traces.
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
   Trouble run_traced(coll::Collective collective, coll::Work& work);
+  // Fills in the local choices in `work`.
+  [[nodiscard]] Choices choose(coll::Collective collective, coll::Work& work, std::size_t moved);
+  [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
 
   // What nonblocking collectives need; made for the first of them.

@@ -149,9 +149,14 @@ std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& me
   return peers;
 }
 
-StoresChooser& stores_chooser() {
-  thread_local std::unique_ptr<StoresChooser> value;
-  if (value == nullptr) value = std::make_unique<StoresChooser>();
+// This thread's.
+struct Choosers {
+  Chooser stores;
+  Chooser detour;
+};
+Choosers& choosers() {
+  thread_local std::unique_ptr<Choosers> value;
+  if (value == nullptr) value = std::make_unique<Choosers>();
   return *value;
 }
 
@@ -171,12 +176,6 @@ std::size_t moved_bytes(const coll::Work& work) {
   return std::max({in, out, work.bytes()});
 }
 
-// How this rank stores what it writes, and whether there is something to learn from it.
-struct Stores {
-  StoresChooser::Choice choice{};
-  bool learns = false;
-};
-
 // Of what this rank writes, the buffer that it knows best stands for all.
 const void* written_by(const coll::Work& work) {
   if (!work.in.empty()) return work.in[0].address;
@@ -184,12 +183,41 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-inline Stores stores_for(coll::Collective collective, const coll::Work& work, std::size_t moved) {
+// Smaller results are read again before anything pushes them out of the caches.
+constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
+
+Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std::size_t moved) {
   static const coll::Stores* const wanted = wanted_stores();
-  if (wanted != nullptr) [[unlikely]]
-    return {{*wanted, 0}, false};
-  if (moved < StoresChooser::least_bytes) return {};
-  return {stores_chooser().choose(collective, written_by(work), moved), true};
+  if (wanted != nullptr) [[unlikely]] {
+    work.stores = *wanted;
+    return {};
+  }
+  work.stores = coll::Stores::plain;
+  if (moved < least_streamed_bytes) return {};
+  const auto choice = choosers().stores.choose(collective, written_by(work), moved);
+  if (choice.second) work.stores = coll::Stores::streaming;
+  return choice;
+}
+
+// Collectives in which one member's buffer decides for all, and whose buffer that is.
+int who_decides(coll::Collective collective, const coll::Work& work) {
+  switch (collective) {
+    case coll::Collective::bcast:
+      return work.root;
+    case coll::Collective::reduce:
+    case coll::Collective::allreduce:
+    case coll::Collective::reduce_scatter:
+    case coll::Collective::reduce_scatter_block:
+      return 0;
+    default:
+      return -1;
+  }
+}
+
+void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved) {
+  if (ticks == 0 || moved == 0) return;
+  choosers().stores.learn(choices.stores, ticks, moved);
+  choosers().detour.learn(choices.detour, ticks, moved);
 }
 
 }  // namespace
@@ -228,14 +256,33 @@ bool Team::perform(coll::Collective collective, const coll::Work& work) {
   return false;
 }
 
+inline Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t moved) {
+  Choices choices;
+  if (moved < Chooser::least_bytes) return choices;
+  choices.stores = choose_stores(collective, work, moved);
+  if (who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
+    choices.detour = choosers().detour.choose(collective, written_by(work), moved);
+    work.detour = choices.detour.second;
+    work.timed = choices.detour.sample != Chooser::none;
+  }
+  return choices;
+}
+
+// Some of my buffers, and the others can be mapped.
+bool Team::only_kernel_reaches(const coll::Work& work) const {
+  fabric::Way worst = fabric::Way::mapped;
+  for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
+    if (buffer != nullptr) worst = std::max(worst, host_.offer(buffer, work.bytes()).way);
+  return worst == fabric::Way::copied;
+}
+
 inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (host_.failed()) [[unlikely]]
     return Trouble::told;
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
   host_.begin_call();
   const std::size_t moved = moved_bytes(work);
-  const Stores stores = stores_for(collective, work, moved);
-  work.stores = stores.choice.stores;
+  const Choices choices = choose(collective, work, moved);
 
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
@@ -245,8 +292,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
     return speaker_.trouble();
   }
 
-  if (const std::uint64_t ticks = host_.work_ticks(); stores.learns && ticks != 0)
-    stores_chooser().learn(stores.choice, ticks, moved);
+  learn(choices, host_.work_ticks(), moved);
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
 }
@@ -277,10 +323,7 @@ void Team::start(Pending& pending) {
   coll::Work& work = pending.work;
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
-  const Stores stores = stores_for(pending.collective, work, pending.bytes);
-  pending.choice = stores.choice;
-  pending.learns = stores.learns;
-  work.stores = stores.choice.stores;
+  pending.choices = choose(pending.collective, work, pending.bytes);
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
@@ -296,8 +339,7 @@ Trouble Team::finish(Pending& pending) {
     const Trouble trouble = team->background_->speaker.trouble();
     return trouble == Trouble::none ? Trouble::told : trouble;
   }
-  if (pending.learns && pending.work_ticks != 0)
-    stores_chooser().learn(pending.choice, pending.work_ticks, pending.bytes);
+  learn(pending.choices, pending.work_ticks, pending.bytes);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);

@@ -6,22 +6,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #include "layout/transpose.h"
+#include "reduce/reduce.h"
 
 namespace tutti::layout {
 
 struct Packing {
   static constexpr bool packs = true;
   static void move(std::byte* packed, std::byte* memory, std::size_t bytes) {
-    std::memcpy(packed, memory, bytes);
+    reduce::copy(packed, memory, bytes);
   }
 };
 struct Unpacking {
   static constexpr bool packs = false;
   static void move(std::byte* packed, std::byte* memory, std::size_t bytes) {
-    std::memcpy(memory, packed, bytes);
+    reduce::copy(memory, packed, bytes);
   }
 };
 

@@ -4,12 +4,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "base/base.h"
 #include "base/words.h"
 #include "commons/commons.h"
 #include "os/os.h"
+#include "reduce/reduce.h"
 
 namespace tutti::memory {
 namespace {
@@ -84,7 +83,7 @@ void Reach::open(const Introduction& peer, const Allowed& allowed) {
 
 Status Reach::read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const {
   if (const std::byte* from = map(card)) {
-    std::memcpy(to, from + offset, bytes);
+    reduce::copy(to, from + offset, bytes);
     return {};
   }
   return os::read_memory(pid_, to, card.address + offset, bytes);
@@ -93,7 +92,7 @@ Status Reach::read(const Card& card, std::size_t offset, void* to, std::size_t b
 Status Reach::write(const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) const {
   if (std::byte* to = map(card)) {
-    std::memcpy(to + offset, from, bytes);
+    reduce::copy(to + offset, from, bytes);
     return {};
   }
   return os::write_memory(pid_, card.address + offset, from, bytes);

@@ -81,7 +81,7 @@ const Kernel* find_scalar(Op op, Type type) {
 
 const char* target_name() { return chosen().name; }
 
-void copy(void* to, const void* from, std::size_t bytes, Stores stores) {
+void copy_long(void* to, const void* from, std::size_t bytes, Stores stores) {
   chosen().copies->copy(to, from, bytes, stores);
 }
 void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace tutti::reduce {
@@ -57,9 +58,18 @@ struct Kernel {
 // The instruction set the kernels of find() run on: "AVX3", "AVX2", "SSE4", "NEON", ...
 [[nodiscard]] const char* target_name();
 
-// memcpy with a choice of stores; the ranges do not overlap.
-void copy(void* to, const void* from, std::size_t bytes, Stores stores);
-// The same to two places.
+// memcpy with a choice of stores; the ranges do not overlap. Long copies keep clear of memcpy
+// itself: glibc's are one string instruction, which on some processors takes 15 times as long where
+// the target lies up to 15 bytes behind the source modulo a page (docs/reduce.md).
+inline constexpr std::size_t long_copy_bytes = std::size_t{2} << 10;
+void copy_long(void* to, const void* from, std::size_t bytes, Stores stores);
+inline void copy(void* to, const void* from, std::size_t bytes, Stores stores = Stores::plain) {
+  if (bytes < long_copy_bytes)
+    std::memcpy(to, from, bytes);
+  else
+    copy_long(to, from, bytes, stores);
+}
+// To two places.
 void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores);
 
 }  // namespace tutti::reduce

@@ -114,6 +114,8 @@ class Scene {
                     .root = op.root,
                     .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
                                                                              : Stores::streaming,
+                    .detour = mix((op.seed + 4) ^ static_cast<unsigned>(rank)) % 4 == 0,
+                    .timed = mix((op.seed + 5) ^ static_cast<unsigned>(rank)) % 4 == 0,
                     .parts = role(index, rank).parts,
                     .levels = static_cast<int>(mix(op.seed + 1) % 5),
                     .piece_bytes = mix(op.seed + 2) % 2 == 0 ? 0 : mix(op.seed + 3) % 20'000};

@@ -68,8 +68,8 @@ Task push(F& f, const Work& work, Step step, int peer, Card theirs, Copy copy) {
 template <Fabric F>
 Task direct(F& f, const Work& work) {
   const Step step = f.next_step();
-  const Card mine = f.offer(work.recv, work.bytes());
   const bool is_root = f.rank() == work.root;
+  const Card mine = as_chosen(f.offer(work.recv, work.bytes()), work.detour);
   Card root = mine;
   if (!is_root) f.open_share(step);
   co_await f.room(step);
@@ -79,9 +79,15 @@ Task direct(F& f, const Work& work) {
     std::memcpy(&root, payload, sizeof root);
   }
   // Everyone sees the root's card, so everyone agrees.
-  if (root.way == Way::staged || (root.way == Way::copied && work.bytes() < copied_bytes)) {
+  if (root.way == Way::staged) {
+    // A root that need not wait for the others does if it is to learn how long they take.
+    const bool waits = is_root && work.timed;
+    for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
     f.finish(step);
+    f.begin_work();
     co_await staged(f, work);
+    if (waits) co_await f.drained(f.last_step());
+    f.end_work();
     co_return;
   }
   f.take(root.way == Way::mapped ? Route::mapped : Route::copied);

@@ -3,8 +3,6 @@
 // drain earlier ones, up to the ring's length ahead of the slowest.
 #pragma once
 
-#include <cstring>
-
 #include "coll/coll.h"
 
 namespace tutti::coll::bcast {
@@ -19,11 +17,11 @@ Task staged(F& f, const Work& work) {
     step = f.next_step();
     if (f.rank() == work.root) {
       co_await f.staging_room(step);
-      std::memcpy(f.staging(work.root, step), buffer + done, piece);
+      reduce::copy(f.staging(work.root, step), buffer + done, piece);
       f.post(step, {});
     } else {
       co_await f.posted(work.root, step);
-      std::memcpy(buffer + done, f.staging(work.root, step), piece);
+      reduce::copy(buffer + done, f.staging(work.root, step), piece);
     }
     f.finish(step);  // after each piece, so that the root may go on
   }

@@ -111,7 +111,7 @@ Task direct_to(F& f, const Work& work, int root) {
                                        static_cast<std::size_t>(ranks) * sizeof(detail::Cards));
   auto* const cards = reinterpret_cast<detail::Cards*>(scratch + 2 * detail::copied_chunk_bytes);
   detail::Cards& mine = cards[f.rank()];
-  mine.send = f.offer(work.send, work.bytes());
+  mine.send = as_chosen(f.offer(work.send, work.bytes()), work.detour);
   const auto parts = static_cast<std::size_t>(ranks);
   const auto part_of = [&](int q) -> Slice {
     const auto index = static_cast<std::size_t>(q);
@@ -119,7 +119,7 @@ Task direct_to(F& f, const Work& work, int root) {
   };
   const std::size_t result = root == each_owner ? part_of(f.rank()).count : work.count;
   mine.recv = detail::wants_result(f, root) && result > 0
-                  ? f.offer(work.recv, result * work.element_bytes)
+                  ? as_chosen(f.offer(work.recv, result * work.element_bytes), work.detour)
                   : mine.send;
   sliced::Reach reach;
   co_await sliced::exchange(f, step, cards, reach);
@@ -129,12 +129,14 @@ Task direct_to(F& f, const Work& work, int root) {
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
+  if (!reachable) {
     f.finish(step);
+    f.begin_work();
     if (root == each_owner)
       co_await staged_parts(f, work);
     else
       co_await staged_to(f, work, root);
+    f.end_work();
     co_return;
   }
 

@@ -8,8 +8,6 @@
 //           those who want the result collect the slices.
 #pragma once
 
-#include <cstring>
-
 #include "coll/fold.h"
 
 namespace tutti::coll::reduction {
@@ -53,8 +51,8 @@ Task staged_whole(F& f, const Work& work, int root) {
     for (; given < std::min(pieces, k + ahead); ++given) {
       if (!gives && !own_slot) continue;
       co_await f.staging_room(first + given);
-      std::memcpy(f.staging(f.rank(), first + given), in + given * piece * element,
-                  size_of(given) * element);
+      reduce::copy(f.staging(f.rank(), first + given), in + given * piece * element,
+                   size_of(given) * element);
       if (gives) f.post(first + given, {});
     }
     const Step step = first + k;
@@ -81,8 +79,8 @@ Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size
   };
 
   co_await f.staging_room(collect);  // covers `step`, which is one less
-  std::memcpy(f.staging(f.rank(), step), static_cast<const std::byte*>(work.send) + first * element,
-              count * element);
+  reduce::copy(f.staging(f.rank(), step),
+               static_cast<const std::byte*>(work.send) + first * element, count * element);
   f.post(step, {});
   for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
   f.everyone_arrived();
@@ -95,7 +93,7 @@ Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size
   std::byte* sum = f.scratch(segment::staging_bytes);
   if (mine.count > 0) {
     fold(*work.kernel, f.size(), operand(begin), sum, mine.count, element);
-    std::memcpy(f.staging(f.rank(), step) + begin, sum, mine.count * element);
+    reduce::copy(f.staging(f.rank(), step) + begin, sum, mine.count * element);
   }
   f.post(collect, {});
   if (wants_result(f, root)) {
@@ -104,8 +102,8 @@ Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size
       const Slice slice = slice_of(count, parts, static_cast<std::size_t>(q));
       if (q != f.rank()) co_await f.posted(q, collect);
       if (slice.count > 0)
-        std::memcpy(out + slice.begin * element, f.staging(q, step) + slice.begin * element,
-                    slice.count * element);
+        reduce::copy(out + slice.begin * element, f.staging(q, step) + slice.begin * element,
+                     slice.count * element);
     }
   }
   f.finish(collect);
@@ -158,7 +156,7 @@ Task staged_parts(F& f, const Work& work) {
       std::byte* slot = f.staging(f.rank(), first + given);
       for (std::size_t q = 0; q < ranks; ++q)
         if (q != me && size_of(q, given) > 0)
-          std::memcpy(slot + q * piece * element, sent_at(q, given), size_of(q, given) * element);
+          reduce::copy(slot + q * piece * element, sent_at(q, given), size_of(q, given) * element);
       f.post(first + given, {});
     }
     const Step step = first + k;

@@ -21,11 +21,11 @@ Task line(F& f, const Work& work) {
       const auto* operand = static_cast<const std::byte*>(work.send);
       if (q != f.rank()) operand = co_await f.posted(q, step);
       if (q == f.size() - 1)
-        std::memcpy(sum, operand + begin, mine.count * work.element_bytes);
+        reduce::copy(sum, operand + begin, mine.count * work.element_bytes);
       else
         work.kernel->apply(sum, operand + begin, sum, mine.count, Stores::plain);
     }
-    std::memcpy(work.recv, sum, mine.count * work.element_bytes);
+    reduce::copy(work.recv, sum, mine.count * work.element_bytes);
     f.everyone_arrived();
   }
   f.finish(step);

@@ -39,7 +39,7 @@ void fold(F& f, const Work& work, Kind kind, const Cards* cards, std::size_t beg
     };
     std::byte* sum = scratch + block_bytes;
     std::byte* next = sum + block_bytes;
-    std::memcpy(sum, operand(0), bytes);
+    reduce::copy(sum, operand(0), bytes);
     if (kind == Kind::inclusive) give(0, sum);
     for (int q = 1; q < f.size(); ++q) {
       // In place the result replaces the operand, which must have been used by then.

@@ -21,7 +21,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
   if (f.rank() < f.size() - 1) {
     if (slot) {
       co_await f.staging_room(step);
-      std::memcpy(f.staging(f.rank(), step), operand, bytes);
+      reduce::copy(f.staging(f.rank(), step), operand, bytes);
       f.post(step, {});
     } else {
       co_await f.room(step);
@@ -33,7 +33,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
     f.expect(q, step + 1);  // in a row of scans those before are ahead
     if (slot) theirs = f.staging(q, step);
     if (q == 0)
-      std::memcpy(sum, theirs, bytes);
+      reduce::copy(sum, theirs, bytes);
     else
       work.kernel->apply(sum, sum, theirs, count, Stores::plain);
   }
@@ -43,7 +43,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
     std::memmove(result, operand, bytes);
   } else if (f.rank() > 0) {
     if (kind == Kind::inclusive) work.kernel->apply(sum, sum, operand, count, Stores::plain);
-    std::memcpy(result, sum, bytes);
+    reduce::copy(result, sum, bytes);
   }
 }
 

@@ -57,7 +57,7 @@ Task gather(F& f, const Work& work) {
         if (is_root)
           unpack(work.in[static_cast<std::size_t>(q)], offset, from, bytes, work.stores);
         else
-          std::memcpy(blocks + size_of(q - held.first) + offset, from, bytes);
+          reduce::copy(blocks + size_of(q - held.first) + offset, from, bytes);
       };
       meeting.read(edge.peer, size_of(q - theirs.first), each, 1, take);
     }

@@ -56,7 +56,7 @@ Task reduce(F& f, const Work& work) {
     f.land(edge.peer, step);
     mine = sum;
   }
-  if (is_root && mine != sum) std::memcpy(sum, mine, work.bytes());  // alone
+  if (is_root && mine != sum) reduce::copy(sum, mine, work.bytes());  // alone
   if (!is_root) {
     f.produce(step, 1);
     co_await f.on(Executor::either);

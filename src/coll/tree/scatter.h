@@ -66,7 +66,7 @@ Task scatter(F& f, const Work& work) {
       if (children == 0)
         unpack(work.in[0], offset, from, bytes, work.stores);
       else
-        std::memcpy(blocks + offset, from, bytes);
+        reduce::copy(blocks + offset, from, bytes);
     };
     meeting.read(parent, begin, size_of(held.count), 1, take);
     co_await f.pause(size_of(held.count));

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of two ways is faster, learned from the user's own calls, where it depends on the
+// processor, on the size, and on whether the data still is in a cache: for large results plain or
+// streaming stores, and for memory that only the kernel can copy that or the node segment.
+//
+// What a call leaves in the caches its successor finds: after streaming stores even plain ones are
+// slow, up to four times. So the two are never compared call by call but in runs of calls alike,
+// the first of which do not count. Runs come at the same calls on all ranks, since what one stores
+// the others wait for.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "coll/coll.h"
+
+namespace tutti::engine {
+
+class Chooser {
+  // A trial is a run of calls of the first way and one of the second.
+  static constexpr std::uint32_t settling = 1;  // calls of a run that find what others left
+  static constexpr std::uint32_t kept = 4;      // calls that count
+  static constexpr std::uint32_t run = settling + kept;
+  static constexpr std::uint32_t first_again = 128;  // calls after which a trial is repeated,
+  static constexpr std::uint32_t most_again = 1024;  // twice as many each time
+
+ public:
+  static constexpr std::uint8_t none = kept;
+  // For smaller calls nothing is chosen.
+  static constexpr std::size_t least_bytes = std::size_t{8} << 10;
+
+  struct Choice {
+    bool second = false;         // of the two ways
+    std::uint8_t sample = none;  // which one of its run this call gives
+    std::uint16_t cell = 0;
+  };
+
+  // Once a collective, with the `bytes` that it moves and the buffer that stands for all it
+  // touches.
+  [[nodiscard]] Choice choose(coll::Collective collective, const void* buffer, std::size_t bytes) {
+    const auto size_class =
+        std::min<std::size_t>(std::bit_width(bytes / least_bytes), size_classes - 1);
+    const std::size_t index =
+        (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
+        distance_of(buffer, bytes);
+    const auto [second, sample] = cells_[index].next();
+    return {second, sample, static_cast<std::uint16_t>(index)};
+  }
+
+  // What was chosen took `ticks` from when all members had come until all was done: much the same
+  // for each of them, so that they tend to learn the same.
+  void learn(const Choice& choice, std::uint64_t ticks, std::size_t bytes) {
+    if (choice.sample != none)
+      cells_[choice.cell].samples[choice.second][choice.sample] =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks * 1024 / bytes, unknown[0] - 1));
+  }
+
+ private:
+  static constexpr std::size_t size_classes = 16;  // powers of two, from twice the least
+  static constexpr std::size_t distances = 5;
+
+  using Samples = std::array<std::uint32_t, kept>;  // ticks for 1 KiB
+  static constexpr Samples unknown = {~0u, ~0u, ~0u, ~0u};
+
+  struct Cell {
+    std::array<Samples, 2> samples = {unknown, unknown};
+    std::uint32_t call = 0;  // since the last trial began
+    std::uint32_t again = first_again;
+
+    std::pair<bool, std::uint8_t> next() {
+      if (call == again) {
+        call = 0;
+        again = std::min(again * 2, most_again);
+      }
+      const std::uint32_t at = call++;
+      if (at >= 2 * run) return {cost(samples[1]) < cost(samples[0]), none};
+      const bool second = at >= run;
+      if (at % run == 0) samples[second] = unknown;
+      const std::uint32_t sample = at % run - settling;  // wraps for those that settle
+      return {second, static_cast<std::uint8_t>(std::min<std::uint32_t>(sample, none))};
+    }
+  };
+
+  // What the faster half of the calls took: in the others a rank may have lost its core, or found
+  // its caches as somebody else's work had left them.
+  static std::uint64_t cost(Samples samples) {
+    std::nth_element(samples.begin(), samples.begin() + kept / 2, samples.end());
+    return std::accumulate(samples.begin(), samples.begin() + kept / 2, std::uint64_t{0});
+  }
+
+  // How much this rank has moved since `buffer` was last chosen for, in classes: a guess at the
+  // cache that it is still in.
+  std::size_t distance_of(const void* buffer, std::size_t bytes) {
+    const auto page = reinterpret_cast<std::uintptr_t>(buffer) >> 12;
+    Seen& seen = seen_[(page * 0x9e3779b97f4a7c15u) >> 54];
+    const std::uint64_t since = seen.buffer == buffer ? traffic_ - seen.last : ~std::uint64_t{0};
+    seen = {buffer, traffic_};
+    traffic_ += 2 * bytes;
+    if (since == ~std::uint64_t{0}) return distances - 1;
+    return std::min<std::size_t>(std::bit_width(since >> 22) / 2, distances - 2);
+  }
+
+  struct Seen {
+    const void* buffer = nullptr;
+    std::uint64_t last = 0;
+  };
+
+  std::array<Cell, coll::collective_count * size_classes * distances> cells_{};
+  std::array<Seen, 1024> seen_{};
+  std::uint64_t traffic_ = 0;
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the chooser learns of stores, on a cache that is modelled: streaming stores push the result
+// out of it, so that the next call finds it cold.
+#include "engine/chooser.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace tutti::engine {
+namespace {
+
+using reduce::Stores;
+
+constexpr std::size_t bytes = std::size_t{1} << 20;
+
+// What a call takes, of whose predecessor the stores are known.
+using Machine = std::function<std::uint64_t(Stores stores, Stores before, int call)>;
+
+struct Outcome {
+  int calls = 0;
+  int streaming = 0;
+  std::uint64_t ticks = 0;
+};
+
+// `calls` on one buffer by ranks that choose for themselves and all take as long as the slowest.
+// Those before `from` are not counted.
+Outcome play(const Machine& machine, int calls, int from = 0, int ranks = 2) {
+  std::vector<Chooser> choosers(static_cast<std::size_t>(ranks));
+  std::vector<Stores> before(static_cast<std::size_t>(ranks), Stores::plain);
+  std::vector<char> buffers(static_cast<std::size_t>(ranks));
+  Outcome outcome;
+  for (int call = 0; call < calls; ++call) {
+    std::vector<Chooser::Choice> choices;
+    std::uint64_t ticks = 0;
+    for (std::size_t r = 0; r < choosers.size(); ++r) {
+      choices.push_back(choosers[r].choose(coll::Collective::allgather, &buffers[r], bytes));
+      const Stores stores = choices[r].second ? Stores::streaming : Stores::plain;
+      ticks = std::max(ticks, machine(stores, before[r], call));
+      before[r] = stores;
+    }
+    for (std::size_t r = 0; r < choosers.size(); ++r) choosers[r].learn(choices[r], ticks, bytes);
+    if (call < from) continue;
+    ++outcome.calls;
+    outcome.streaming += choices[0].second;
+    outcome.ticks += ticks;
+  }
+  return outcome;
+}
+
+// Ticks as a result of 1 MiB took them that stays in a cache between calls.
+std::uint64_t hot(Stores stores, Stores before, int /*call*/) {
+  if (stores == Stores::streaming) return 190'000;
+  return before == Stores::streaming ? 250'000 : 70'000;
+}
+
+std::uint64_t cold(Stores stores, Stores /*before*/, int /*call*/) {
+  return stores == Stores::streaming ? 190'000 : 280'000;
+}
+
+TEST(Chooser, KeepsInTheCacheWhatIsInTheCache) { EXPECT_LE(play(hot, 2000).streaming, 25); }
+
+TEST(Chooser, StreamsWhatIsInNoCache) { EXPECT_GE(play(cold, 2000).streaming, 1950); }
+
+TEST(Chooser, TriesLittle) {
+  const Outcome late = play(hot, 10'000, 2000);
+  EXPECT_LE(static_cast<double>(late.ticks), 1.02 * 70'000 * late.calls);
+}
+
+TEST(Chooser, OneLostCoreSaysNothing) {
+  for (int lost = 0; lost < 12; ++lost) {
+    const Machine machine = [&](Stores stores, Stores before, int call) {
+      return hot(stores, before, call) + (call == lost ? 100'000'000u : 0u);
+    };
+    EXPECT_LE(play(machine, 120).streaming, 5) << lost;
+  }
+}
+
+// Every second call finds the caches as somebody else's work left them.
+TEST(Chooser, SeesWhatCallsTakeThatNothingCameBetween) {
+  for (int phase = 0; phase < 2; ++phase) {
+    const Machine machine = [&](Stores stores, Stores before, int call) {
+      return hot(stores, call % 2 == phase ? Stores::streaming : before, call);
+    };
+    EXPECT_LE(play(machine, 120).streaming, 5) << phase;
+  }
+}
+
+// A program's data outgrows the cache, and shrinks again.
+TEST(Chooser, LearnsAnew) {
+  const Machine grows = [](Stores stores, Stores before, int call) {
+    return call < 1000 ? hot(stores, before, call) : cold(stores, before, call);
+  };
+  EXPECT_GE(play(grows, 4000, 3000).streaming, 990);
+  const Machine shrinks = [](Stores stores, Stores before, int call) {
+    return call < 1000 ? cold(stores, before, call) : hot(stores, before, call);
+  };
+  EXPECT_LE(play(shrinks, 4000, 3000).streaming, 10);
+}
+
+}  // namespace
+}  // namespace tutti::engine

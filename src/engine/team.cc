@@ -215,7 +215,7 @@ int who_decides(coll::Collective collective, const coll::Work& work) {
 }
 
 void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved) {
-  if (ticks == 0 || moved == 0) return;
+  if (ticks == 0) return;
   choosers().stores.learn(choices.stores, ticks, moved);
   choosers().detour.learn(choices.detour, ticks, moved);
 }
@@ -256,15 +256,14 @@ bool Team::perform(coll::Collective collective, const coll::Work& work) {
   return false;
 }
 
-inline Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t moved) {
+Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t moved) {
   Choices choices;
-  if (moved < Chooser::least_bytes) return choices;
   choices.stores = choose_stores(collective, work, moved);
   if (who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
     choices.detour = choosers().detour.choose(collective, written_by(work), moved);
     work.detour = choices.detour.second;
-    work.timed = choices.detour.sample != Chooser::none;
   }
+  work.timed = choices.stores.sample != Chooser::none || choices.detour.sample != Chooser::none;
   return choices;
 }
 
@@ -280,9 +279,10 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (host_.failed()) [[unlikely]]
     return Trouble::told;
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
-  host_.begin_call();
   const std::size_t moved = moved_bytes(work);
-  const Choices choices = choose(collective, work, moved);
+  Choices choices;
+  if (moved >= Chooser::least_bytes) choices = choose(collective, work, moved);
+  host_.begin_call(work.timed);
 
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
@@ -292,7 +292,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
     return speaker_.trouble();
   }
 
-  learn(choices, host_.work_ticks(), moved);
+  if (work.timed) learn(choices, host_.work_ticks(), moved);
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
 }
@@ -323,7 +323,8 @@ void Team::start(Pending& pending) {
   coll::Work& work = pending.work;
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
-  pending.choices = choose(pending.collective, work, pending.bytes);
+  if (pending.bytes >= Chooser::least_bytes)
+    pending.choices = choose(pending.collective, work, pending.bytes);
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
@@ -339,7 +340,7 @@ Trouble Team::finish(Pending& pending) {
     const Trouble trouble = team->background_->speaker.trouble();
     return trouble == Trouble::none ? Trouble::told : trouble;
   }
-  learn(pending.choices, pending.work_ticks, pending.bytes);
+  if (pending.work.timed) learn(pending.choices, pending.work_ticks, pending.bytes);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);

@@ -68,8 +68,8 @@ class LaneHost : public Peers {
     only_posts_ = only_posts;
   }
   // A new algorithm is about to start.
-  void begin_call() {
-    Peers::begin_call();
+  void begin_call(bool timed) {
+    Peers::begin_call(timed);
     suspended_ = {};
     wanted_ = Executor::either;
     whole_ = true;

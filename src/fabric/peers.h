@@ -61,10 +61,20 @@ class Peers {
   [[nodiscard]] bool in_vain(const Watch& watch);
 
   // What the collective reports of itself, for its engine.
-  void begin_call() { work_ticks_ = 0; }
+  // `timed`: how long its work takes is asked afterwards. Reading the clock costs as much as a
+  // line.
+  void begin_call(bool timed) {
+    timed_ = timed;
+    work_ticks_ = 0;
+    route_ = Route::line;
+  }
   void take(Route route) { route_ = route; }
-  void begin_work() { work_began_ = os::ticks(); }
-  void end_work() { work_ticks_ += os::ticks() - work_began_; }
+  void begin_work() {
+    if (timed_) work_began_ = os::ticks();
+  }
+  void end_work() {
+    if (timed_) work_ticks_ += os::ticks() - work_began_;
+  }
   [[nodiscard]] Route route() const { return route_; }
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
@@ -94,6 +104,7 @@ class Peers {
   Emergencies emergencies_;
   bool failed_ = false;
   Route route_ = Route::line;
+  bool timed_ = false;
   std::uint64_t work_began_ = 0;
   std::uint64_t work_ticks_ = 0;
   struct Free {

@@ -13,7 +13,7 @@ Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::P
 
 void Lane::start(Operation& operation) {
   fabric_.begin(operation.call);
-  host_.begin_call();
+  host_.begin_call(operation.work.timed);
   const coll::Facts facts{fabric_.size(), operation.work.bytes()};
   for (const auto& row : coll::rows_of<fabric::LaneFabric>(operation.collective)) {
     if (!row.fits(facts)) continue;

@@ -77,6 +77,43 @@ TEST_P(OnRung, LargeMessagesTakeTheWayTheyShould) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// Memory that only the kernel can copy goes the one way and the other until it is known which is
+// faster, and then mostly that one; the result is the same.
+TEST(Team, BothWaysAreTriedWhereOnlyTheKernelReaches) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    const auto team = team_of(self.world, join(self, "cma,bounce"));
+    constexpr std::size_t count = std::size_t{1} << 13;
+    const auto* kernel = reduce::find(reduce::Op::sum, reduce::Type::f32);
+    for (const auto collective : {Collective::allreduce, Collective::bcast}) {
+      int changes = 0;
+      std::array<int, 2> ways{};  // cma, bounce
+      std::string before;
+      for (int call = 0; call < 120; ++call) {
+        auto* send = static_cast<float*>(from_static(2 * count * sizeof(float)));
+        float* recv = send + count;
+        const float mine = static_cast<float>(call + self.rank);
+        std::fill_n(send, count, mine);
+        std::fill_n(recv, count, mine);
+        coll::Work work{
+            .send = send, .recv = recv, .count = count, .element_bytes = 4, .kernel = kernel};
+        if (collective == Collective::bcast) work.root = 1;
+        team->run(collective, work);
+        const float wanted =
+            static_cast<float>(collective == Collective::bcast ? call + 1 : 3 * call + 3);
+        RANK_CHECK(std::count(recv, recv + count, wanted) == count);
+        const std::string way = last_way();
+        RANK_CHECK(way == "cma" || way == "bounce");
+        ++ways[way == "bounce"];
+        changes += call > 0 && way != before;
+        before = way;
+      }
+      RANK_CHECK(ways[0] >= 5 && ways[1] >= 5);
+      RANK_CHECK(changes >= 1 && changes <= 12);
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 INSTANTIATE_TEST_SUITE_P(Rungs, OnRung, ::testing::ValuesIn(rungs),
                          [](const auto& row) { return row.param.name; });
 

@@ -81,7 +81,7 @@ Task direct(F& f, const Work& work) {
   // Everyone sees the root's card, so everyone agrees.
   if (root.way == Way::staged) {
     // A root that need not wait for the others does if it is to learn how long they take.
-    const bool waits = is_root && work.timed;
+    const bool waits = is_root && work.detour && work.timed;
     for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
     f.finish(step);
     f.begin_work();

@@ -15,7 +15,7 @@ template <Fabric F>
 Task everybody(F& f, const Work& work) {
   const Step step = f.next_step();
   Outgoing<F> mine(f, work.out);
-  Streams<F> streams(f, step, work.out.size());
+  Streams<F> streams(f, work.out.size());
   co_await mine.room(step);
   std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
   mine.post(step);
@@ -34,7 +34,10 @@ Task everybody(F& f, const Work& work) {
     streams.add(q, theirs, me, into);
   }
   f.everyone_arrived();
-  co_await streams.run();
+  if (streams.empty())
+    f.finish(step);
+  else
+    co_await streams.run();
   if (mine.mode() == Mode::direct) co_await f.drained(step);
   f.end_work();
 }

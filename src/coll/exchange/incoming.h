@@ -33,6 +33,7 @@ class Incoming {
       case Mode::inlined:
         return unpack(into, 0, rest_ + at, bytes);
       case Mode::packed: {
+        f_.take(Route::staged);
         const std::uint64_t offset =
             header_.shape == Shape::listed ? entry(index).card.address : at;
         return unpack(into, 0, f_.staging(peer_, step_) + offset, bytes);
@@ -40,7 +41,7 @@ class Incoming {
       case Mode::direct:
         return take_directly(index, into, bytes, stores);
       case Mode::streamed:
-        return;
+        return f_.take(Route::staged);
     }
   }
 

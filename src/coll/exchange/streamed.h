@@ -14,8 +14,8 @@ namespace tutti::coll::exchange {
 template <Fabric F>
 class Streams {
  public:
-  // `step`: of the posts. `blocks`: how many a sender has, one for all members or one for each.
-  Streams(F& f, Step step, std::size_t blocks) : f_(f), step_(step), single_(blocks == 1) {
+  // `blocks`: how many a sender has, one for all members or one for each.
+  Streams(F& f, std::size_t blocks) : f_(f), single_(blocks == 1) {
     const std::size_t part = segment::staging_bytes / blocks;
     piece_ = part > 64 ? part / 64 * 64 : part;
   }
@@ -32,9 +32,12 @@ class Streams {
     lengthen(theirs.longest());
   }
 
-  // After all that is not streamed has been taken. Finishes the last step.
+  // After all that is not streamed has been taken: nothing is left but to finish the step, or to
+  // run.
+  [[nodiscard]] bool empty() const { return longest_ == 0; }
+
+  // Finishes the last step.
   [[nodiscard]] Task run() {
-    if (longest_ == 0) f_.finish(step_);
     for (std::size_t begin = 0; begin < longest_; begin += piece_) {
       const Step step = f_.next_step();
       if (mine_ != nullptr) {
@@ -68,7 +71,6 @@ class Streams {
   void lengthen(std::size_t bytes) { longest_ = std::max(longest_, bytes); }
 
   F& f_;
-  Step step_;
   bool single_;
   std::size_t piece_;
   std::size_t longest_ = 0;

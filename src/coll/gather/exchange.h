@@ -5,6 +5,8 @@
 // which knows all sizes, says so if there is any.
 #pragma once
 
+#include <optional>
+
 #include "coll/exchange/incoming.h"
 #include "coll/exchange/outgoing.h"
 
@@ -43,8 +45,9 @@ Task drink(F& f, int peer, const Block& into, std::size_t bytes, Step step) {
 }
 
 template <Fabric F>
-Task send(F& f, const Work& work, Step step) {
+Task send(F& f, const Work& work) {
   using namespace exchange;
+  const Step step = f.next_step();
   Outgoing<F> mine(f, work.out, Use::pushed);
   const bool streamed = mine.mode() == Mode::streamed;
   co_await mine.room(step);
@@ -68,18 +71,20 @@ Task send(F& f, const Work& work, Step step) {
 }
 
 template <Fabric F>
-Task receive(F& f, const Work& work, Step step) {
+Task receive(F& f, const Work& work) {
   using namespace exchange;
+  const Step step = f.next_step();
   const int me = f.rank();
   const auto in = [&](int q) -> const Block& { return work.in[static_cast<std::size_t>(q)]; };
-  Outgoing<F> lent(f, work.in, Use::written);
+  std::optional<Outgoing<F>> lent;
   std::byte* const bounce = bounce_of(f, work);
   bool asked = false;
   for (int q = 0; q < f.size(); ++q)
     asked = asked || (q != me && in(q).bytes >= chosen_direct_bytes);
   if (asked) {
-    co_await lent.room(step);
-    lent.post(step);
+    lent.emplace(f, work.in, Use::written);
+    co_await lent->room(step);
+    lent->post(step);
   }
   co_await f.pause(0);
   f.begin_work();
@@ -88,7 +93,7 @@ Task receive(F& f, const Work& work, Step step) {
     co_await f.pause(in(me).bytes);
   }
   f.end_work();
-  const bool writable = asked && lent.mode() == Mode::direct;
+  const bool writable = asked && lent->mode() == Mode::direct;
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
@@ -114,11 +119,7 @@ Task receive(F& f, const Work& work, Step step) {
 
 template <Fabric F>
 Task gather(F& f, const Work& work) {
-  const Step step = f.next_step();
-  if (f.rank() == work.root)
-    co_await detail::receive(f, work, step);
-  else
-    co_await detail::send(f, work, step);
+  return f.rank() == work.root ? detail::receive(f, work) : detail::send(f, work);
 }
 
 }  // namespace tutti::coll::gather

@@ -13,7 +13,7 @@ Task scatter(F& f, const Work& work) {
   using namespace exchange;
   const Step step = f.next_step();
   const int me = f.rank();
-  Streams<F> streams(f, step, static_cast<std::size_t>(f.size()));
+  Streams<F> streams(f, static_cast<std::size_t>(f.size()));
   if (me == work.root) {
     Outgoing<F> mine(f, work.out);
     co_await mine.room(step);
@@ -27,7 +27,10 @@ Task scatter(F& f, const Work& work) {
       co_await f.pause(work.in[0].bytes);
     }
     f.end_work();
-    co_await streams.run();
+    if (streams.empty())
+      f.finish(step);
+    else
+      co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
   } else {
     Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce_of(f, work));
@@ -36,7 +39,10 @@ Task scatter(F& f, const Work& work) {
     root.take(me, work.in[0], work.stores);
     co_await f.pause(work.in[0].bytes);
     streams.add(work.root, root, me, work.in[0]);
-    co_await streams.run();
+    if (streams.empty())
+      f.finish(step);
+    else
+      co_await streams.run();
     f.end_work();
   }
 }

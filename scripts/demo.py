@@ -32,7 +32,6 @@ from rich.table import Table
 from rig import ROOT, Mpi, RigError, bench, mpis, run, size_text, time_text
 from tutti.errors import TuttiError
 
-TURNS = 3  # of each program, plain and with Tutti alternately; medians are shown
 ROWS_OF_IMB = (len(IMB_COLLECTIVES) - 1) * len(IMB_SIZES) + 1
 
 
@@ -52,11 +51,15 @@ class Row:
 
 
 class Steps:
-    """The progress bar: a step is a row of IMB, a run of a program, or a point of tutti-bench."""
+    """The progress bar: a step is a row of IMB, a run of a program, or a point of tutti-bench.
 
-    def __init__(self, progress: Progress):
+    `turns`: runs of each program, plain and with Tutti alternately; medians are shown.
+    """
+
+    def __init__(self, progress: Progress, turns: int):
+        self.turns = turns
         self._progress = progress
-        self._task = progress.add_task("", total=2 * TURNS * (ROWS_OF_IMB + 2) + ROWS_OF_IMB)
+        self._task = progress.add_task("", total=2 * turns * (ROWS_OF_IMB + 2) + ROWS_OF_IMB)
 
     def say(self, what: str) -> None:
         self._progress.update(self._task, description=what)
@@ -66,7 +69,7 @@ class Steps:
 
 
 def turns(steps: Steps, what: str, mpi: Mpi) -> Iterator[tuple[int, bool]]:
-    for turn in range(TURNS):
+    for turn in range(steps.turns):
         for with_tutti in (False, True):
             steps.say(f"{what} on {mpi.label}, {'with Tutti' if with_tutti else 'plain'}")
             yield turn, with_tutti
@@ -137,9 +140,10 @@ def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]
     return rows, applications
 
 
-def table_of(rows: list[Row], applications: list[Row]) -> Table:
-    table = Table(title="2 ranks: time of a call on the slowest rank, medians of 3 runs")
-    table.add_column("collective")
+def table_of(rows: list[Row], applications: list[Row], turns: int) -> Table:
+    what = "time of a call on the slowest rank"
+    table = Table(title=f"2 ranks: {what}" + (f", medians of {turns} runs" if turns > 1 else ""))
+    table.add_column("collective", no_wrap=True)
     for name in ("size", "MPI alone", "with Tutti", "ratio", "physical limit"):
         table.add_column(name, justify="right")
     last = ""
@@ -163,6 +167,7 @@ def table_of(rows: list[Row], applications: list[Row]) -> Table:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mpis", type=Path, default=ROOT / ".mpi", help="folder of the MPIs")
+    parser.add_argument("--turns", type=int, default=3, help="runs of each program [3]")
     parser.add_argument("--plot", type=Path, default=ROOT / "build" / "demo.png")
     arguments = parser.parse_args()
     console = Console()
@@ -171,11 +176,11 @@ def main() -> int:
         with Progress(
             TextColumn("{task.description:<45}"), BarColumn(), TimeElapsedColumn(), console=console
         ) as progress:
-            rows, applications = measure(chosen, Steps(progress))
+            rows, applications = measure(chosen, Steps(progress, arguments.turns))
     except (RigError, TuttiError) as error:
         console.print(f"demo: {error}", style="red", markup=False, highlight=False)
         return 1
-    console.print(table_of(rows, applications))
+    console.print(table_of(rows, applications, arguments.turns))
     console.print(
         f"""
 IMB-MPI1, as Intel built it, ran on {chosen["impi"].found}; asp (C) and digits

@@ -42,7 +42,8 @@ segment::Patience patience_for(bool oversubscribed, bool asymmetric_fence) {
   const Options& chosen = options();
   // Who shares a core lets the other have it at once: the one it waits for may need it.
   if (oversubscribed) return {0, chosen.yield, asymmetric_fence};
-  // With a core of its own a rank loses nothing by yielding, and the way back from sleep is long.
+  // With a core of its own a rank loses nothing by yielding (or Courtesy notices), and the way back
+  // from sleep is long.
   return {chosen.spin, 50 * chosen.yield, asymmetric_fence};
 }
 

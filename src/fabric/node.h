@@ -44,8 +44,8 @@ class NodeHost : public Peers {
   static constexpr std::int64_t longest_idle_nap_ns = 1'000'000;
 
   // Polls until the condition holds, ever more patiently. How long it spins adapts: when yielding
-  // is what helped, somebody needed this core, and the next wait yields sooner. False when the wait
-  // is in vain.
+  // is what helped, another rank needed this core, and the next wait yields sooner; where somebody
+  // else computes on it, yielding does not help. False when the wait is in vain.
   template <class Poll>
   [[nodiscard]] bool wait(Poll poll) {
     Watch watch;
@@ -56,10 +56,13 @@ class NodeHost : public Peers {
       }
       segment::relax();
     }
-    polls_ = std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience().polls));
+    segment::Courtesy& courtesy = segment::courtesy();
+    polls_ = courtesy.refuses()
+                 ? patience().polls
+                 : std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience().polls));
     for (std::int64_t yields = 0; yields < patience().yields; ++yields) {
       if (poll(watch)) return true;
-      ::sched_yield();
+      if (!courtesy.yield()) break;
       if (yields % 8 == 7) {
         if (in_vain(watch)) return false;
         if (idle_ != nullptr) idle_();

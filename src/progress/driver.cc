@@ -215,9 +215,11 @@ void Driver::Wait::step(bool may_sleep) {
   } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
     ++polls_;
     segment::relax();
-  } else {
+  } else if (elsewhere) {  // the thread may need this core
     ++yields_;
     ::sched_yield();
+  } else {  // it sleeps sooner where somebody else computes on it
+    yields_ = segment::courtesy().yield() ? yields_ + 1 : driver_.settings_.patience.yields;
   }
 }
 

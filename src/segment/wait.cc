@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "segment/wait.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 namespace tutti::segment {
 namespace {
@@ -21,6 +24,17 @@ const std::atomic<std::uint32_t>& low_half(const std::atomic<std::uint64_t>& wor
 }
 
 }  // namespace
+
+std::int64_t Courtesy::now_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void Courtesy::give() { ::sched_yield(); }
+
+Courtesy& courtesy() {
+  thread_local Courtesy value;
+  return value;
+}
 
 void sleep(const std::atomic<std::uint64_t>& word, std::atomic<std::uint32_t>& sleepers,
            std::uint64_t seen, const Patience& patience, std::int64_t timeout_ns) {

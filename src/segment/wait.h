@@ -6,8 +6,7 @@
 // of both (os::heavy_fence), because sleeping is rare and posting is not.
 #pragma once
 
-#include <sched.h>
-
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -30,6 +29,49 @@ inline void relax() {
   asm volatile("isb" ::: "memory");
 #endif
 }
+
+// Yields the core to whoever wants it, as long as it comes back soon: from others that wait it does
+// at once, from somebody who computes (another job, a compiler) only when the time slice is over.
+// Who sleeps instead has the core back as soon as it is woken. So a yield that took long is
+// followed by a number of waits without any, twice as many each time.
+class Courtesy {
+ public:
+  using Clock = std::int64_t (*)();  // in nanoseconds
+  using Yield = void (*)();
+
+  // False, at once: sleep instead. Asked once in each wait until it says so.
+  [[nodiscard]] bool yield() { return yield(now_ns, give); }
+  [[nodiscard]] bool yield(Clock now, Yield give_core) {
+    if (refusals_ > 0) {
+      --refusals_;
+      return false;
+    }
+    const std::int64_t begin = now();
+    give_core();
+    if (now() - begin < late_ns) {
+      if (++soon_ % forgiving == 0) next_ = std::max(first, next_ / 2);
+      return true;
+    }
+    refusals_ = next_;
+    next_ = std::min(2 * next_, most);
+    return false;
+  }
+  [[nodiscard]] bool refuses() const { return refusals_ > 0; }
+
+  static constexpr std::int64_t late_ns = 500'000;
+  static constexpr int first = 16, most = 1024;  // waits without a yield
+  static constexpr int forgiving = 64;           // yields that come back soon count as much
+
+ private:
+  static std::int64_t now_ns();
+  static void give();
+
+  int refusals_ = 0;
+  int next_ = first;
+  unsigned soon_ = 0;
+};
+// Of this thread.
+[[nodiscard]] Courtesy& courtesy();
 
 // After a store to `word`: wakes those that sleep on it. `sleepers` counts them.
 inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers,

@@ -292,5 +292,51 @@ TEST_P(SleepAny, EndsByItsTimeout) {
 
 INSTANTIATE_TEST_SUITE_P(Words, SleepAny, ::testing::Values(0, 1, 3, 127, 200));
 
+// A core on which `others` run: a yield gives it away for so long.
+std::int64_t g_now_ns = 0;
+std::int64_t g_others_ns = 0;
+std::int64_t now() { return g_now_ns += 30; }
+void give() { g_now_ns += 300 + g_others_ns; }
+
+// Yields in so many waits of `yields` each; returns how many there were.
+int yields_in(Courtesy& courtesy, int waits, int yields) {
+  int given = 0;
+  for (int wait = 0; wait < waits; ++wait) {
+    for (int i = 0; i < yields; ++i) {
+      const std::int64_t before = g_now_ns;
+      const bool soon = courtesy.yield(now, give);
+      given += g_now_ns != before;
+      if (!soon) break;
+    }
+  }
+  return given;
+}
+
+TEST(Courtesy, YieldsToThoseThatWait) {
+  Courtesy courtesy;
+  g_others_ns = 20'000;
+  EXPECT_EQ(yields_in(courtesy, 100, 200), 100 * 200);
+  EXPECT_FALSE(courtesy.refuses());
+}
+
+TEST(Courtesy, HardlyEverYieldsToWhoComputes) {
+  Courtesy courtesy;
+  g_others_ns = 3'000'000;
+  EXPECT_LE(yields_in(courtesy, 10'000, 200), 20);
+  EXPECT_TRUE(courtesy.refuses());
+}
+
+TEST(Courtesy, Forgives) {
+  Courtesy courtesy;
+  g_others_ns = 3'000'000;
+  yields_in(courtesy, 5000, 200);
+  g_others_ns = 0;
+  yields_in(courtesy, 2000, 200);
+  g_others_ns = 3'000'000;
+  EXPECT_EQ(yields_in(courtesy, 1, 1), 1);
+  g_others_ns = 0;
+  EXPECT_EQ(yields_in(courtesy, Courtesy::first + 1, 1), 1) << "as short as the first time";
+}
+
 }  // namespace
 }  // namespace tutti::segment

@@ -113,8 +113,8 @@ inline constexpr std::size_t direct_bytes = std::size_t{8} << 10;
 // The same where each sender chooses for itself, so that nobody waits in vain for buffers that turn
 // out not to be mapped.
 inline constexpr std::size_t chosen_direct_bytes = std::size_t{4} << 10;
-// One kernel copy costs a call and the pinning of pages. Below this, staging is taken to be faster
-// where nobody learns which is.
+// One kernel copy costs a call and the pinning of pages: below this, staging is taken to be faster
+// where nobody has learned which is.
 inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
 
 // The card of a buffer, as the local choices want it.

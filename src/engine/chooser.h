@@ -5,8 +5,8 @@
 //
 // What a call leaves in the caches its successor finds: after streaming stores even plain ones are
 // slow, up to four times. So the two are never compared call by call but in runs of calls alike,
-// the first of which do not count. Runs come at the same calls on all ranks, since what one stores
-// the others wait for.
+// the first of which do not count. Runs come at the same calls on all ranks that call alike: what
+// one stores the others wait for.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,31 @@
 #include "coll/coll.h"
 
 namespace tutti::engine {
+
+// How much this rank has moved since a buffer was last used, in classes: a guess at the cache that
+// it is still in.
+inline constexpr std::size_t distances = 5;
+class Distances {
+ public:
+  // Once a collective that moves `bytes`.
+  [[nodiscard]] std::size_t of(const void* buffer, std::size_t bytes) {
+    const auto page = reinterpret_cast<std::uintptr_t>(buffer) >> 12;
+    Seen& seen = seen_[(page * 0x9e3779b97f4a7c15u) >> 54];
+    const std::uint64_t since = seen.buffer == buffer ? traffic_ - seen.last : ~std::uint64_t{0};
+    seen = {buffer, traffic_};
+    traffic_ += 2 * bytes;
+    if (since == ~std::uint64_t{0}) return distances - 1;
+    return std::min<std::size_t>(std::bit_width(since >> 22) / 2, distances - 2);
+  }
+
+ private:
+  struct Seen {
+    const void* buffer = nullptr;
+    std::uint64_t last = 0;
+  };
+  std::array<Seen, 1024> seen_{};
+  std::uint64_t traffic_ = 0;
+};
 
 class Chooser {
   // A trial is a run of calls of the first way and one of the second.
@@ -40,15 +65,15 @@ class Chooser {
     std::uint16_t cell = 0;
   };
 
-  // Once a collective, with the `bytes` that it moves and the buffer that stands for all it
-  // touches.
-  [[nodiscard]] Choice choose(coll::Collective collective, const void* buffer, std::size_t bytes) {
+  // Once a collective that moves `bytes`; `distance`: of a buffer that stands for all it touches.
+  // `otherwise`: the choice while nothing is known.
+  [[nodiscard]] Choice choose(coll::Collective collective, std::size_t bytes, std::size_t distance,
+                              bool otherwise) {
     const auto size_class =
-        std::min<std::size_t>(std::bit_width(bytes / least_bytes), size_classes - 1);
+        std::min<std::size_t>(std::bit_width(bytes / least_bytes) - 1u, size_classes - 1);
     const std::size_t index =
-        (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
-        distance_of(buffer, bytes);
-    const auto [second, sample] = cells_[index].next();
+        (static_cast<std::size_t>(collective) * size_classes + size_class) * distances + distance;
+    const auto [second, sample] = cells_[index].next(otherwise);
     return {second, sample, static_cast<std::uint16_t>(index)};
   }
 
@@ -61,8 +86,7 @@ class Chooser {
   }
 
  private:
-  static constexpr std::size_t size_classes = 16;  // powers of two, from twice the least
-  static constexpr std::size_t distances = 5;
+  static constexpr std::size_t size_classes = 16;  // powers of two, from the least
 
   using Samples = std::array<std::uint32_t, kept>;  // ticks for 1 KiB
   static constexpr Samples unknown = {~0u, ~0u, ~0u, ~0u};
@@ -72,13 +96,16 @@ class Chooser {
     std::uint32_t call = 0;  // since the last trial began
     std::uint32_t again = first_again;
 
-    std::pair<bool, std::uint8_t> next() {
+    std::pair<bool, std::uint8_t> next(bool otherwise) {
       if (call == again) {
         call = 0;
         again = std::min(again * 2, most_again);
       }
       const std::uint32_t at = call++;
-      if (at >= 2 * run) return {cost(samples[1]) < cost(samples[0]), none};
+      if (at >= 2 * run) {
+        const std::uint64_t first = cost(samples[0]), second = cost(samples[1]);
+        return {first != second ? second < first : otherwise, none};
+      }
       const bool second = at >= run;
       if (at % run == 0) samples[second] = unknown;
       const std::uint32_t sample = at % run - settling;  // wraps for those that settle
@@ -93,26 +120,7 @@ class Chooser {
     return std::accumulate(samples.begin(), samples.begin() + kept / 2, std::uint64_t{0});
   }
 
-  // How much this rank has moved since `buffer` was last chosen for, in classes: a guess at the
-  // cache that it is still in.
-  std::size_t distance_of(const void* buffer, std::size_t bytes) {
-    const auto page = reinterpret_cast<std::uintptr_t>(buffer) >> 12;
-    Seen& seen = seen_[(page * 0x9e3779b97f4a7c15u) >> 54];
-    const std::uint64_t since = seen.buffer == buffer ? traffic_ - seen.last : ~std::uint64_t{0};
-    seen = {buffer, traffic_};
-    traffic_ += 2 * bytes;
-    if (since == ~std::uint64_t{0}) return distances - 1;
-    return std::min<std::size_t>(std::bit_width(since >> 22) / 2, distances - 2);
-  }
-
-  struct Seen {
-    const void* buffer = nullptr;
-    std::uint64_t last = 0;
-  };
-
   std::array<Cell, coll::collective_count * size_classes * distances> cells_{};
-  std::array<Seen, 1024> seen_{};
-  std::uint64_t traffic_ = 0;
 };
 
 }  // namespace tutti::engine

@@ -88,6 +88,11 @@ class Team : public std::enable_shared_from_this<Team> {
   void disband() { disbanded_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool disbanded() const { return disbanded_.load(std::memory_order_relaxed); }
 
+  // The program has revoked the communicator (MPIX_Comm_revoke): members that wait are told, and
+  // nothing more is begun. The MPI's own collectives say what is to be said.
+  void revoke();
+  [[nodiscard]] bool revoked() const;  // by any member
+
   [[nodiscard]] int rank() const { return fabric_.rank(); }
   [[nodiscard]] int size() const { return fabric_.size(); }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }

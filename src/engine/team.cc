@@ -151,6 +151,7 @@ std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& me
 
 // This thread's.
 struct Choosers {
+  Distances distances;
   Chooser stores;
   Chooser detour;
 };
@@ -186,7 +187,8 @@ const void* written_by(const coll::Work& work) {
 // Smaller results are read again before anything pushes them out of the caches.
 constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
 
-Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std::size_t moved) {
+Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std::size_t moved,
+                              std::size_t distance) {
   static const coll::Stores* const wanted = wanted_stores();
   if (wanted != nullptr) [[unlikely]] {
     work.stores = *wanted;
@@ -194,7 +196,7 @@ Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std
   }
   work.stores = coll::Stores::plain;
   if (moved < least_streamed_bytes) return {};
-  const auto choice = choosers().stores.choose(collective, written_by(work), moved);
+  const auto choice = choosers().stores.choose(collective, moved, distance, false);
   if (choice.second) work.stores = coll::Stores::streaming;
   return choice;
 }
@@ -214,10 +216,12 @@ int who_decides(coll::Collective collective, const coll::Work& work) {
   }
 }
 
-void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved) {
+void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabric::Route route) {
   if (ticks == 0) return;
-  choosers().stores.learn(choices.stores, ticks, moved);
-  choosers().detour.learn(choices.detour, ticks, moved);
+  // Only what is mapped is stored by this rank's choice.
+  const bool mapped = route == fabric::Route::mapped;
+  if (mapped) choosers().stores.learn(choices.stores, ticks, moved);
+  if (!mapped) choosers().detour.learn(choices.detour, ticks, moved);
 }
 
 }  // namespace
@@ -245,6 +249,21 @@ Team::~Team() {
   node_->segment().leave_slice(slice_);
 }
 
+// What desks say in `failed`, beside 1 for an error.
+constexpr std::uint32_t revoked_flag = 2;
+
+void Team::revoke() {
+  for (std::size_t i = static_cast<std::size_t>(rank()); i < desks_.size(); i += members_.size())
+    desks_[i]->failed.store(revoked_flag, std::memory_order_release);
+  (void)host_.fail();
+}
+
+bool Team::revoked() const {
+  return std::any_of(desks_.begin(), desks_.end(), [](const fabric::Desk* desk) {
+    return desk->failed.load(std::memory_order_acquire) == revoked_flag;
+  });
+}
+
 // By the first algorithm of its table that fits. False when it met an error.
 bool Team::perform(coll::Collective collective, const coll::Work& work) {
   const coll::Facts facts{size(), work.bytes()};
@@ -258,10 +277,16 @@ bool Team::perform(coll::Collective collective, const coll::Work& work) {
 
 Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t moved) {
   Choices choices;
-  choices.stores = choose_stores(collective, work, moved);
-  if (who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
-    choices.detour = choosers().detour.choose(collective, written_by(work), moved);
-    work.detour = choices.detour.second;
+  const std::size_t distance = choosers().distances.of(written_by(work), moved);
+  work.detour = false;
+  if (only_kernel_reaches(work)) {
+    if (who_decides(collective, work) == rank()) {
+      const bool small = moved < coll::copied_bytes;
+      choices.detour = choosers().detour.choose(collective, moved, distance, small);
+      work.detour = choices.detour.second;
+    }
+  } else {
+    choices.stores = choose_stores(collective, work, moved, distance);
   }
   work.timed = choices.stores.sample != Chooser::none || choices.detour.sample != Chooser::none;
   return choices;
@@ -288,11 +313,14 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]] {
     // Those who wait for this member look here.
-    desks_[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
-    return speaker_.trouble();
+    std::uint32_t none = 0;
+    desks_[static_cast<std::size_t>(rank())]->failed.compare_exchange_strong(
+        none, 1, std::memory_order_acq_rel);
+    const Trouble trouble = speaker_.trouble();
+    return trouble == Trouble::none ? Trouble::told : trouble;
   }
 
-  if (work.timed) learn(choices, host_.work_ticks(), moved);
+  if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
 }
@@ -340,7 +368,7 @@ Trouble Team::finish(Pending& pending) {
     const Trouble trouble = team->background_->speaker.trouble();
     return trouble == Trouble::none ? Trouble::told : trouble;
   }
-  if (pending.work.timed) learn(pending.choices, pending.work_ticks, pending.bytes);
+  if (pending.work.timed) learn(pending.choices, pending.work_ticks, pending.bytes, pending.route);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);

@@ -21,19 +21,21 @@ bool Peers::in_vain(const Watch& watch) {
     // it may have done its part and left for good, or have failed in a later call.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
     if (watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step) continue;
-    if (!std::exchange(failed_, true))
+    if (!fail())
       (has_failed ? emergencies_.told : emergencies_.peer_lost)(emergencies_.context,
                                                                 static_cast<int>(i));
     return true;
   }
-  if (failed_ || emergencies_.mixed_up == nullptr) return false;
-  return failed_ = emergencies_.mixed_up(emergencies_.context);
+  if (failed() || emergencies_.mixed_up == nullptr) return false;
+  if (!emergencies_.mixed_up(emergencies_.context)) return false;
+  (void)fail();
+  return true;
 }
 
 void Peers::give_up(int peer, const Status& status) {
   // Who ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
-  if (std::exchange(failed_, true)) return;
+  if (fail()) return;
   if (status.error == ESRCH || (pid != 0 && os::has_ended(pid)))
     emergencies_.peer_lost(emergencies_.context, peer);
   else
@@ -41,14 +43,14 @@ void Peers::give_up(int peer, const Status& status) {
 }
 
 void Peers::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  if (failed_) return;
+  if (failed()) return;
   const Status status = peers_[static_cast<std::size_t>(peer)].reach->read(card, offset, to, bytes);
   if (!status.ok()) give_up(peer, status);
 }
 
 void Peers::write(int peer, const Card& card, std::size_t offset, const void* from,
                   std::size_t bytes) {
-  if (failed_) return;
+  if (failed()) return;
   const Status status =
       peers_[static_cast<std::size_t>(peer)].reach->write(card, offset, from, bytes);
   if (!status.ok()) give_up(peer, status);

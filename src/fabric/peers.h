@@ -3,6 +3,7 @@
 // other members is reached, what is said when they are gone, and what a collective tells of itself.
 #pragma once
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -48,13 +49,15 @@ class Peers {
     segment::wake(word, sleepers, patience_);
   }
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
-    if (!std::exchange(failed_, true))
-      emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
+    if (!fail()) emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
   }
   void surplus(int peer, std::size_t sent, std::size_t room) {
-    if (!std::exchange(failed_, true)) emergencies_.surplus(emergencies_.context, peer, sent, room);
+    if (!fail()) emergencies_.surplus(emergencies_.context, peer, sent, room);
   }
-  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  // No collective is begun or goes on any more; another thread may be in one. Says whether that was
+  // so before.
+  bool fail() { return failed_.exchange(true, std::memory_order_relaxed); }
 
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
   // a call that does not match.
@@ -102,7 +105,7 @@ class Peers {
   memory::Ways ways_;
   segment::Patience patience_;
   Emergencies emergencies_;
-  bool failed_ = false;
+  std::atomic<bool> failed_{false};
   Route route_ = Route::line;
   bool timed_ = false;
   std::uint64_t work_began_ = 0;

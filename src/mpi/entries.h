@@ -23,6 +23,7 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   int (*barrier)(Word comm);
   int (*ibarrier)(Word comm, void* request);
   int (*win_test)(Word window, int* flag);
+  int (*comm_revoke)(Word comm);
   Forms<Word, Count, Aint> large;
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;

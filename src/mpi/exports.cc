@@ -27,6 +27,7 @@ TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
 TUTTI_EXPORT int MPI_Ibarrier(Word comm, void* request) {
   return entries().ibarrier(comm, request);
 }
+TUTTI_EXPORT int MPIX_Comm_revoke(Word comm) { return entries().comm_revoke(comm); }
 TUTTI_EXPORT int MPI_Win_test(Word window, int* flag) { return entries().win_test(window, flag); }
 
 // Those with counts come in two forms, each blocking and not: `more` is one more than

@@ -57,6 +57,7 @@ class Front {
   static int alloc_mem(Aint bytes, Word info, void* base);
   static int free_mem(void* base);
   static int win_test(Word window, int* flag);
+  static int comm_revoke(Word comm);
   void start();
   void end_world();
   void end_last_session(H session);
@@ -118,6 +119,7 @@ class Front {
   // --- the collectives. take_x() prepares a call; false: the MPI must do it. enter() then runs it
   // and returns what MPI_X returns, or `left`.
   static constexpr int left = -1;
+  static constexpr const char* revoked = "the program has revoked the communicator";
   template <class Prepare>
   [[nodiscard]] int enter(H comm, Prepare prepare);
   template <class Prepare>

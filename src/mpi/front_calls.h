@@ -28,6 +28,10 @@ int Front<H>::enter(H comm, Prepare prepare) {
   if (!prepare(call)) return left;
   const engine::Trouble trouble = call.team->run(call.collective, call.work);
   if (trouble != engine::Trouble::none) [[unlikely]] {
+    if (trouble == engine::Trouble::told && call.team->revoked()) {
+      (void)leave(call, revoked);
+      return left;
+    }
     const int code = code_of(trouble);
     native_.comm_call_errhandler(comm, code);
     return code;
@@ -117,7 +121,7 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   // In place the result would replace operands that others still read.
   if (send == in_place()) {
     call.copy.reset(work.bytes());
-    std::memcpy(call.copy.get(), recv, work.bytes());
+    reduce::copy(call.copy.get(), recv, work.bytes());
     work.send = call.copy.get();
   }
   return true;

@@ -52,6 +52,7 @@ const Entries& Front<H>::open(const Library& library) {
                                barrier,
                                ibarrier,
                                win_test,
+                               comm_revoke,
                                forms<Count, Aint>(),
                                forms<int, int, void*>(),
                                forms<Count, Aint, void*>(),
@@ -159,6 +160,17 @@ int Front<H>::win_test(Word window, int* flag) {
   const int result = self_->native_.win_test(handle(window), flag);
   if (result != 0 || *flag != 0) return result;
   return self_->native_.win_test(handle(window), flag);
+}
+
+// From now on the MPI's own collectives say that the communicator is revoked.
+template <class H>
+int Front<H>::comm_revoke(Word comm) {
+  if (self_->native_.comm_revoke == nullptr) return error_classes(self_->library_.family).other;
+  const int result = self_->native_.comm_revoke(handle(comm));
+  if (result != 0 || !self_->is_ready() || handle(comm) == self_->null_comm_) return result;
+  Seat* seat = self_->seat_of(handle(comm), false);
+  if (seat != nullptr && seat->team != nullptr) seat->team->revoke();
+  return result;
 }
 
 template <class H>
@@ -363,6 +375,7 @@ inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
   Seat* seat = seat_of(call.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) return leave(call, seat->why);
+  if (!call.blocking() && seat->team->revoked()) return leave(call, revoked);
   call.team = seat->team.get();
   return true;
 }

@@ -43,6 +43,7 @@ struct Native : Completing<H> {
 
   int (*iprobe)(int source, int tag, H comm, int* flag, void* status);
   int (*win_test)(H window, int* flag);
+  int (*comm_revoke)(H comm);  // of an MPI that has ULFM
   int (*comm_size)(H comm, int*);
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
@@ -111,6 +112,7 @@ struct Native : Completing<H> {
     mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
     mpi.load(iprobe, "PMPI_Iprobe");
     mpi.load(win_test, "PMPI_Win_test");
+    mpi.load(comm_revoke, "PMPIX_Comm_revoke");
     mpi.load(comm_size, "PMPI_Comm_size");
     mpi.load(comm_rank, "PMPI_Comm_rank");
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");

@@ -187,7 +187,7 @@ bool Driver::Wait::would_sleep() const {
   // Where ranks share cores and the thread has one of its own, to try for long would only take the
   // core from a rank that computes.
   return polls_ >= settings.patience.polls &&
-         yields_ >= (driver_.served() ? served_yields : settings.patience.yields);
+         (!courteous_ || yields_ >= (driver_.served() ? served_yields : settings.patience.yields));
 }
 
 void Driver::Wait::step(bool may_sleep) {
@@ -203,6 +203,7 @@ void Driver::Wait::step(bool may_sleep) {
   }
   if (moved) {
     polls_ = yields_ = 0;
+    courteous_ = true;
     nap_ns_ = first_nap_ns;
     return;
   }
@@ -215,11 +216,14 @@ void Driver::Wait::step(bool may_sleep) {
   } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
     ++polls_;
     segment::relax();
-  } else if (elsewhere) {  // the thread may need this core
+  } else {
     ++yields_;
-    ::sched_yield();
-  } else {  // it sleeps sooner where somebody else computes on it
-    yields_ = segment::courtesy().yield() ? yields_ + 1 : driver_.settings_.patience.yields;
+    // Where somebody else computes on this core it would rather sleep, if it may: not while its own
+    // thread may need the core.
+    if (courteous_ && !elsewhere)
+      courteous_ = segment::courtesy().yield();
+    else
+      ::sched_yield();
   }
 }
 

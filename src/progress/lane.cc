@@ -56,7 +56,9 @@ void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
   if (failed) {
     // Those who wait for this member look here.
-    desks_[static_cast<std::size_t>(fabric_.rank())]->failed.store(1, std::memory_order_release);
+    std::uint32_t none = 0;
+    desks_[static_cast<std::size_t>(fabric_.rank())]->failed.compare_exchange_strong(
+        none, 1, std::memory_order_acq_rel);
   }
   task_.reset();
   watch_ = {};

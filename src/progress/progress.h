@@ -80,6 +80,7 @@ class Driver {
     Driver& driver_;
     std::int64_t polls_ = 0;
     std::int64_t yields_ = 0;
+    bool courteous_ = true;
     std::int64_t nap_ns_;
   };
 

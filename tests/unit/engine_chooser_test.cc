@@ -27,8 +27,10 @@ struct Outcome {
 
 // `calls` on one buffer by ranks that choose for themselves and all take as long as the slowest.
 // Those before `from` are not counted.
-Outcome play(const Machine& machine, int calls, int from = 0, int ranks = 2) {
+Outcome play(const Machine& machine, int calls, int from = 0, bool otherwise = false) {
+  const int ranks = 2;
   std::vector<Chooser> choosers(static_cast<std::size_t>(ranks));
+  std::vector<Distances> distances(static_cast<std::size_t>(ranks));
   std::vector<Stores> before(static_cast<std::size_t>(ranks), Stores::plain);
   std::vector<char> buffers(static_cast<std::size_t>(ranks));
   Outcome outcome;
@@ -36,12 +38,15 @@ Outcome play(const Machine& machine, int calls, int from = 0, int ranks = 2) {
     std::vector<Chooser::Choice> choices;
     std::uint64_t ticks = 0;
     for (std::size_t r = 0; r < choosers.size(); ++r) {
-      choices.push_back(choosers[r].choose(coll::Collective::allgather, &buffers[r], bytes));
+      const std::size_t distance = distances[r].of(&buffers[r], bytes);
+      choices.push_back(
+          choosers[r].choose(coll::Collective::allgather, bytes, distance, otherwise));
       const Stores stores = choices[r].second ? Stores::streaming : Stores::plain;
       ticks = std::max(ticks, machine(stores, before[r], call));
       before[r] = stores;
     }
-    for (std::size_t r = 0; r < choosers.size(); ++r) choosers[r].learn(choices[r], ticks, bytes);
+    for (std::size_t r = 0; r < choosers.size() && ticks != 0; ++r)
+      choosers[r].learn(choices[r], ticks, bytes);
     if (call < from) continue;
     ++outcome.calls;
     outcome.streaming += choices[0].second;
@@ -86,6 +91,13 @@ TEST(Chooser, SeesWhatCallsTakeThatNothingCameBetween) {
     };
     EXPECT_LE(play(machine, 120).streaming, 5) << phase;
   }
+}
+
+// Nonblocking calls that were suspended tell nothing.
+TEST(Chooser, TakesTheOtherwiseWhileNothingIsKnown) {
+  const Machine silent = [](Stores, Stores, int) -> std::uint64_t { return 0; };
+  EXPECT_LE(play(silent, 100).streaming, 5);
+  EXPECT_GE(play(silent, 100, 0, true).streaming, 90);
 }
 
 // A program's data outgrows the cache, and shrinks again.

@@ -40,8 +40,8 @@ constexpr std::uint64_t long_ticks = 20'000;
 // Everything in one test: the recording is one a process.
 TEST(TraceRecord, HasWhatThreadsDid) {
   { const Span before(trace::on(), Kind::waiting, allreduce, 8); }
-  trace::start();
   const std::uint64_t began_ns = now_ns();
+  trace::start();
   ASSERT_TRUE(trace::on());
   pass(long_ticks);
   {

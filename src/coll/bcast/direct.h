@@ -78,11 +78,11 @@ Task direct(F& f, const Work& work) {
     const std::byte* payload = co_await f.posted(work.root, step);
     std::memcpy(&root, payload, sizeof root);
   }
+  // A root that is to learn how long it takes all of them waits for them, at both ends.
+  const bool waits = is_root && work.timed;
+  for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
   // Everyone sees the root's card, so everyone agrees.
   if (root.way == Way::staged) {
-    // A root that need not wait for the others does if it is to learn how long they take.
-    const bool waits = is_root && work.detour && work.timed;
-    for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
     f.finish(step);
     f.begin_work();
     co_await staged(f, work);

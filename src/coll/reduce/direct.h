@@ -128,14 +128,17 @@ Task direct_to(F& f, const Work& work, int root) {
   const bool alone = root == each_owner && reach.recvs > reach.sends;
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
+  // Member 0 has chosen, if only the kernel reaches its buffers.
+  const bool chosen = cards[0].send.way == Way::copied || cards[0].recv.way == Way::copied;
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable) {
+  if (!reachable || (!mapped && !chosen && work.bytes() < copied_bytes)) {
     f.finish(step);
     f.begin_work();
     if (root == each_owner)
       co_await staged_parts(f, work);
     else
       co_await staged_to(f, work, root);
+    if (work.detour && work.timed) co_await f.drained(f.last_step());
     f.end_work();
     co_return;
   }

@@ -211,6 +211,7 @@ class Node::Joining {
   bool conclude() {
     bool attached = true;
     node_->ways_.mapped = node_->ways_.copied = true;
+    node_->ways_.detours = allowed_.bounce;
     for (int peer = 0; peer < node_->size(); ++peer) {
       attached = attached && verdict(peer).attached != 0;
       node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;

@@ -280,7 +280,7 @@ Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t 
   const std::size_t distance = choosers().distances.of(written_by(work), moved);
   work.detour = false;
   if (only_kernel_reaches(work)) {
-    if (who_decides(collective, work) == rank()) {
+    if (node_->ways().detours && who_decides(collective, work) == rank()) {
       const bool small = moved < coll::copied_bytes;
       choices.detour = choosers().detour.choose(collective, moved, distance, small);
       work.detour = choices.detour.second;

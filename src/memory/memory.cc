@@ -31,7 +31,7 @@ const char* name_of(Way way) {
 }
 
 Allowed allowed(const char* option) {
-  return {has_word(option, "commons"), has_word(option, "cma")};
+  return {has_word(option, "commons"), has_word(option, "cma"), has_word(option, "bounce")};
 }
 
 Introduction introduce(const Allowed& allowed) {

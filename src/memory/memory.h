@@ -37,6 +37,7 @@ struct Card {
 struct Allowed {
   bool commons = true;
   bool cma = true;
+  bool bounce = true;  // also where another would do; where none does it always is
   std::uint64_t window_bytes = ~std::uint64_t{0};
 };
 [[nodiscard]] Allowed allowed(const char* option);
@@ -95,6 +96,7 @@ struct Ways {
   bool mapped = false;
   bool copied = false;
   std::uint64_t window_bytes = ~std::uint64_t{0};
+  bool detours = true;  // what only the kernel can copy may go through the segment
 };
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);
 

@@ -11,7 +11,7 @@ from mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi
 
 pytestmark = pytest.mark.alone
 
-RUNGS = {"commons": "commons,cma,bounce", "cma": "cma,bounce", "bounce": "bounce"}
+RUNGS = {"commons": "commons,cma,bounce", "cma": "cma", "bounce": "bounce"}
 
 
 def stride(mpi: Mpi, ranks: int, rung: str) -> int:

@@ -57,15 +57,3 @@ def test_linked_instead_of_preloaded(mpi: Mpi, tmp_path) -> None:
     assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout
     taken = {row["collective"]: row["taken"] for row in json.loads(report.read_text())["calls"]}
     assert taken["Allreduce"] > 0
-
-
-# ULFM, of which Open MPI 5 has enough to revoke. Three ranks, of whom one does.
-@pytest.mark.parametrize("mpi", [mpi for mpi in MAIN if mpi.name == "openmpi"], ids=["openmpi"])
-def test_a_revoked_communicator_is_the_mpis(mpi: Mpi, tmp_path) -> None:
-    report = tmp_path / "report.json"
-    program = str(mpi.compile("revoke.cc"))
-    result = mpi.run(3, [program], {"TUTTI_REPORT": str(report)})
-    assert result.returncode == 0 and "revoke: 0 wrong" in result.stdout, result.stdout[-2000:]
-    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
-    assert calls["Allreduce"]["taken"] > 0
-    assert "the program has revoked the communicator" in calls["Barrier"]["reasons"]

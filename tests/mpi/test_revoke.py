@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A revoked communicator is the MPI's: ULFM, of which Open MPI 5 has enough."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from mpis import MAIN, Mpi
+
+
+@pytest.mark.parametrize("mpi", [mpi for mpi in MAIN if mpi.name == "openmpi"], ids=["openmpi"])
+def test_revoked(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = mpi.run(3, [str(mpi.compile("revoke.cc"))], {"TUTTI_REPORT": str(report)})
+    assert result.returncode == 0 and "revoke: 0 wrong" in result.stdout, result.stdout[-2000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls["Allreduce"]["taken"] > 0
+    assert "the program has revoked the communicator" in calls["Barrier"]["reasons"]

@@ -55,7 +55,7 @@ bool Speaker::find_mixup() {
       describe(true, mixup->blocking, text[1]));
   // It concerns both kinds: whoever waits in either, this rank included, looks at these.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
-    desks_[i]->failed.store(1, std::memory_order_release);
+    desks_[i]->fail(segment::Failure::error);
   return true;
 }
 

@@ -44,7 +44,10 @@ class Speaker {
   Speaker(const Speaker&) = delete;
   Speaker& operator=(const Speaker&) = delete;
 
-  [[nodiscard]] Trouble trouble() const { return trouble_; }
+  // Of a collective that has failed: what this member said, or that another has.
+  [[nodiscard]] Trouble trouble() const {
+    return trouble_ == Trouble::none ? Trouble::told : trouble_;
+  }
   [[nodiscard]] fabric::Emergencies emergencies();
 
  private:

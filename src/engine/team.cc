@@ -184,9 +184,6 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-// Smaller results are read again before anything pushes them out of the caches.
-constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
-
 Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std::size_t moved,
                               std::size_t distance) {
   static const coll::Stores* const wanted = wanted_stores();
@@ -195,7 +192,7 @@ Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std
     return {};
   }
   work.stores = coll::Stores::plain;
-  if (moved < least_streamed_bytes) return {};
+  if (moved < coll::large_bytes) return {};
   const auto choice = choosers().stores.choose(collective, moved, distance, false);
   if (choice.second) work.stores = coll::Stores::streaming;
   return choice;
@@ -249,18 +246,15 @@ Team::~Team() {
   node_->segment().leave_slice(slice_);
 }
 
-// What desks say in `failed`, beside 1 for an error.
-constexpr std::uint32_t revoked_flag = 2;
-
 void Team::revoke() {
   for (std::size_t i = static_cast<std::size_t>(rank()); i < desks_.size(); i += members_.size())
-    desks_[i]->failed.store(revoked_flag, std::memory_order_release);
+    desks_[i]->fail(segment::Failure::revoked);
   (void)host_.fail();
 }
 
 bool Team::revoked() const {
   return std::any_of(desks_.begin(), desks_.end(), [](const fabric::Desk* desk) {
-    return desk->failed.load(std::memory_order_acquire) == revoked_flag;
+    return desk->failed.load(std::memory_order_acquire) == segment::Failure::revoked;
   });
 }
 
@@ -279,12 +273,11 @@ Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t 
   Choices choices;
   const std::size_t distance = choosers().distances.of(written_by(work), moved);
   work.detour = false;
-  if (only_kernel_reaches(work)) {
-    if (node_->ways().detours && who_decides(collective, work) == rank()) {
-      const bool small = moved < coll::copied_bytes;
-      choices.detour = choosers().detour.choose(collective, moved, distance, small);
-      work.detour = choices.detour.second;
-    }
+  if (node_->ways().detours && who_decides(collective, work) == rank() &&
+      only_kernel_reaches(work)) {
+    const bool small = moved < coll::copied_bytes;
+    choices.detour = choosers().detour.choose(collective, moved, distance, small);
+    work.detour = choices.detour.second;
   } else {
     choices.stores = choose_stores(collective, work, moved, distance);
   }
@@ -312,12 +305,8 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]] {
-    // Those who wait for this member look here.
-    std::uint32_t none = 0;
-    desks_[static_cast<std::size_t>(rank())]->failed.compare_exchange_strong(
-        none, 1, std::memory_order_acq_rel);
-    const Trouble trouble = speaker_.trouble();
-    return trouble == Trouble::none ? Trouble::told : trouble;
+    desks_[static_cast<std::size_t>(rank())]->fail(segment::Failure::error);
+    return speaker_.trouble();
   }
 
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
@@ -364,10 +353,7 @@ void Team::start(Pending& pending) {
 
 Trouble Team::finish(Pending& pending) {
   const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
-  if (!pending.succeeded) {
-    const Trouble trouble = team->background_->speaker.trouble();
-    return trouble == Trouble::none ? Trouble::told : trouble;
-  }
+  if (!pending.succeeded) return team->background_->speaker.trouble();
   if (pending.work.timed) learn(pending.choices, pending.work_ticks, pending.bytes, pending.route);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);

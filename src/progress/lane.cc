@@ -55,10 +55,7 @@ void Lane::look_after(Queue& finished) {
 void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
   if (failed) {
-    // Those who wait for this member look here.
-    std::uint32_t none = 0;
-    desks_[static_cast<std::size_t>(fabric_.rank())]->failed.compare_exchange_strong(
-        none, 1, std::memory_order_acq_rel);
+    desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Failure::error);
   }
   task_.reset();
   watch_ = {};

@@ -39,7 +39,7 @@ class Courtesy {
   using Clock = std::int64_t (*)();  // in nanoseconds
   using Yield = void (*)();
 
-  // False, at once: sleep instead. Asked once in each wait until it says so.
+  // False: sleep instead, and do not ask again in this wait.
   [[nodiscard]] bool yield() { return yield(now_ns, give); }
   [[nodiscard]] bool yield(Clock now, Yield give_core) {
     if (refusals_ > 0) {

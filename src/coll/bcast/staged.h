@@ -22,6 +22,7 @@ Task staged(F& f, const Work& work) {
     } else {
       co_await f.posted(work.root, step);
       reduce::copy(buffer + done, f.staging(work.root, step), piece);
+      if (f.size() == 2) hand_back(f.staging(work.root, step), piece);
     }
     f.finish(step);  // after each piece, so that the root may go on
   }

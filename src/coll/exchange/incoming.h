@@ -36,7 +36,10 @@ class Incoming {
         f_.take(Route::staged);
         const std::uint64_t offset =
             header_.shape == Shape::listed ? entry(index).card.address : at;
-        return unpack(into, 0, f_.staging(peer_, step_) + offset, bytes);
+        std::byte* const from = f_.staging(peer_, step_) + offset;
+        unpack(into, 0, from, bytes);
+        if (header_.shape != Shape::single || f_.size() == 2) hand_back(from, bytes);
+        return;
       }
       case Mode::direct:
         return take_directly(index, into, bytes, stores);

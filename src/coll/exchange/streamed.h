@@ -51,9 +51,11 @@ class Streams {
       }
       for (const Source& source : sources_) {
         co_await f_.posted(source.peer, step);
-        if (begin < source.into.bytes)
-          unpack(source.into, begin, part(source.peer, step, f_.rank()),
-                 std::min(piece_, source.into.bytes - begin));
+        if (begin >= source.into.bytes) continue;
+        const std::size_t bytes = std::min(piece_, source.into.bytes - begin);
+        std::byte* const from = part(source.peer, step, f_.rank());
+        unpack(source.into, begin, from, bytes);
+        if (!single_ || f_.size() == 2) hand_back(from, bytes);
       }
       f_.finish(step);
     }

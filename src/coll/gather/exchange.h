@@ -39,7 +39,9 @@ Task drink(F& f, int peer, const Block& into, std::size_t bytes, Step step) {
   for (std::uint32_t i = 0; i < pieces; ++i) {
     const std::size_t begin = std::size_t{i} * segment::staging_bytes;
     co_await f.produced(peer, step, i + 1);
-    unpack(into, begin, f.staging(peer, i), std::min(segment::staging_bytes, bytes - begin));
+    const std::size_t piece = std::min(segment::staging_bytes, bytes - begin);
+    unpack(into, begin, f.staging(peer, i), piece);
+    hand_back(f.staging(peer, i), piece);
     f.land(peer, step);
   }
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and Allreduce through staging slots. Members copy pieces of their operand into slots of
 // their own, and then either
-//   whole   those who want the result fold every piece: few ranks or few bytes. Pieces are small
-//   and
-//           posted some ahead, so that one rank's copying overlaps another one's folding.
-//   sliced  each member folds a slice of the piece, in place in its own slot, and in a second step
-//           those who want the result collect the slices.
+//   whole   those who want the result fold every piece: few bytes, or one reader. Pieces are small
+//           and posted some ahead, so that one rank's copying overlaps another one's folding.
+//   sliced  each member folds a slice of the piece into the slots of those who want the result, who
+//           collect it from there in a second step.
 #pragma once
 
 #include "coll/fold.h"
@@ -63,50 +62,110 @@ Task staged_whole(F& f, const Work& work, int root) {
         return q == f.rank() && !own_slot ? in + k * piece * element : f.staging(q, step);
       };
       fold(*work.kernel, f.size(), operand, out + k * piece * element, size_of(k), element);
+      if (f.size() == 2) hand_back(f.staging(1 - f.rank(), step), size_of(k) * element);
     }
     f.finish(step);
   }
 }
 
+// One piece of the vector after another, each in two steps: in the first its operands lie in the
+// slots, in the second the sums do, in the same places. Each member folds its slice of the piece
+// and writes it into the slots of those who want it, who then find all of it in their own.
 template <Fabric F>
-Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size_t count) {
-  const std::size_t element = work.element_bytes;
-  const Step step = f.next_step();
-  const Step collect = f.next_step();
-  std::byte* out = static_cast<std::byte*>(work.recv) + (work.recv ? first * element : 0);
-  const auto operand = [&](std::size_t begin) {
-    return [&f, step, begin](int q) { return f.staging(q, step) + begin; };
-  };
+class SlicedPieces {
+ public:
+  // `first`: of two steps a piece.
+  SlicedPieces(F& f, const Work& work, int root, Step first)
+      : f_(f), work_(work), root_(root), first_(first) {}
 
-  co_await f.staging_room(collect);  // covers `step`, which is one less
-  reduce::copy(f.staging(f.rank(), step),
-               static_cast<const std::byte*>(work.send) + first * element, count * element);
-  f.post(step, {});
-  for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
-  f.everyone_arrived();
-
-  const auto parts = static_cast<std::size_t>(f.size());
-  const Slice mine = slice_of(count, parts, static_cast<std::size_t>(f.rank()));
-  const std::size_t begin = mine.begin * element;
-  // Only this member reads or writes its slice of any slot, so the fold may replace its operand;
-  // it must not be written before it is read, though, hence the scratch.
-  std::byte* sum = f.scratch(segment::staging_bytes);
-  if (mine.count > 0) {
-    fold(*work.kernel, f.size(), operand(begin), sum, mine.count, element);
-    reduce::copy(f.staging(f.rank(), step) + begin, sum, mine.count * element);
+  [[nodiscard]] static std::size_t count(const Work& work) {
+    return divide_up(work.count, segment::staging_bytes / work.element_bytes);
   }
-  f.post(collect, {});
-  if (wants_result(f, root)) {
-    for (int k = 0; k < f.size(); ++k) {
-      const int q = (f.rank() + k) % f.size();
-      const Slice slice = slice_of(count, parts, static_cast<std::size_t>(q));
-      if (q != f.rank()) co_await f.posted(q, collect);
-      if (slice.count > 0)
-        reduce::copy(out + slice.begin * element, f.staging(q, step) + slice.begin * element,
-                     slice.count * element);
+
+  // My operand, but for my own slice.
+  Task give(std::size_t k) {
+    co_await f_.staging_room(operands(k));
+    const std::size_t all = size(k) * element(), begin = slice(k, f_.rank()).begin * element(),
+                      end = begin + slice(k, f_.rank()).count * element();
+    const std::byte* in = send(k);
+    reduce::copy(slot(f_.rank(), k), in, begin);
+    reduce::copy(slot(f_.rank(), k) + end, in + end, all - end);
+    f_.post(operands(k), {});
+  }
+
+  Task fold_slice(std::size_t k) {
+    for (int i = 1; i < f_.size(); ++i)
+      co_await f_.posted((f_.rank() + i) % f_.size(), operands(k));
+    f_.everyone_arrived();
+    const Slice mine = slice(k, f_.rank());
+    if (mine.count > 0) fold_into_slots(k, mine.begin * element(), mine.count);
+    f_.post(sums(k), {});
+  }
+
+  // The sums of the others, from my own slot. Finishes both steps.
+  Task collect(std::size_t k) {
+    for (int i = 1; wants_result(f_, root_) && i < f_.size(); ++i) {
+      const int q = (f_.rank() + i) % f_.size();
+      const std::size_t begin = slice(k, q).begin * element();
+      co_await f_.posted(q, sums(k));
+      reduce::copy(recv(k) + begin, slot(f_.rank(), k) + begin, slice(k, q).count * element());
     }
+    f_.finish(sums(k));
   }
-  f.finish(collect);
+
+ private:
+  [[nodiscard]] std::size_t element() const { return work_.element_bytes; }
+  [[nodiscard]] std::size_t most() const { return segment::staging_bytes / element(); }
+  [[nodiscard]] std::size_t size(std::size_t k) const {
+    return std::min(most(), work_.count - k * most());
+  }
+  [[nodiscard]] Slice slice(std::size_t k, int q) const {
+    return slice_of(size(k), static_cast<std::size_t>(f_.size()), static_cast<std::size_t>(q));
+  }
+  [[nodiscard]] Step operands(std::size_t k) const { return first_ + 2 * k; }
+  [[nodiscard]] Step sums(std::size_t k) const { return operands(k) + 1; }
+  [[nodiscard]] std::byte* slot(int q, std::size_t k) const { return f_.staging(q, operands(k)); }
+  [[nodiscard]] const std::byte* send(std::size_t k) const {
+    return static_cast<const std::byte*>(work_.send) + k * most() * element();
+  }
+  [[nodiscard]] std::byte* recv(std::size_t k) const {
+    return static_cast<std::byte*>(work_.recv) + k * most() * element();
+  }
+
+  void fold_into_slots(std::size_t k, std::size_t begin, std::size_t count) {
+    const auto operand = [&](int q) -> const std::byte* {
+      return (q == f_.rank() ? send(k) : slot(q, k)) + begin;
+    };
+    if (f_.size() == 2 && root_ == everyone)
+      return work_.kernel->apply2(recv(k) + begin, slot(1 - f_.rank(), k) + begin, operand(0),
+                                  operand(1), count, Stores::plain);
+    // Where an operand is must not be written before all are folded.
+    std::byte* sum = f_.scratch(segment::staging_bytes);
+    fold(*work_.kernel, f_.size(), operand, sum, count, element());
+    for (int q = 0; q < f_.size(); ++q)
+      if (root_ == everyone || q == root_)
+        reduce::copy((q == f_.rank() ? recv(k) : slot(q, k)) + begin, sum, count * element());
+  }
+
+  F& f_;
+  const Work& work_;
+  int root_;
+  Step first_;
+};
+
+template <Fabric F>
+Task staged_sliced(F& f, const Work& work, int root) {
+  const std::size_t count = SlicedPieces<F>::count(work);
+  const Step first = f.next_step();
+  for (std::size_t i = 1; i < 2 * count; ++i) (void)f.next_step();
+  SlicedPieces<F> pieces(f, work, root, first);
+  co_await pieces.give(0);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (k + 1 < count) co_await pieces.give(k + 1);
+    co_await pieces.fold_slice(k);
+    if (k > 0) co_await pieces.collect(k - 1);
+  }
+  co_await pieces.collect(count - 1);
 }
 
 }  // namespace detail
@@ -114,13 +173,11 @@ Task sliced_piece(F& f, const Work& work, int root, std::size_t first, std::size
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
   f.take(Route::staged);
-  if (f.size() == 2 || work.bytes() <= detail::whole_bytes) {
+  const bool pair_to_root = f.size() == 2 && root != everyone;
+  if (pair_to_root || work.bytes() <= detail::whole_bytes)
     co_await detail::staged_whole(f, work, root);
-    co_return;
-  }
-  const std::size_t piece = segment::staging_bytes / work.element_bytes;
-  for (std::size_t done = 0; done < work.count; done += piece)
-    co_await detail::sliced_piece(f, work, root, done, std::min(piece, work.count - done));
+  else
+    co_await detail::staged_sliced(f, work, root);
 }
 
 // Reduce_scatter: a step carries a piece of every part, and everyone folds those of its own out of
@@ -168,6 +225,9 @@ Task staged_parts(F& f, const Work& work) {
       };
       fold(*work.kernel, f.size(), operand,
            static_cast<std::byte*>(work.recv) + k * piece * element, size_of(me, k), element);
+      for (int i = 1; i < f.size(); ++i)
+        hand_back(f.staging((f.rank() + i) % f.size(), step) + me * piece * element,
+                  size_of(me, k) * element);
     }
     f.finish(step);
   }

@@ -106,6 +106,10 @@ struct Row {
 // Whether blocks of together so many bytes, which all members know, ride in a line; 0: they do not
 // know.
 constexpr bool fits_line(std::size_t bytes) { return bytes > 0 && bytes <= segment::payload_bytes; }
+// The same for a block for each other member.
+constexpr bool fits_line_of_others(const Facts& facts) {
+  return fits_line(facts.bytes * static_cast<std::size_t>(std::max(1, facts.ranks - 1)));
+}
 
 // Larger messages move between the users' own buffers, smaller ones through the segment. Blocks of
 // the heap from this size on are in the commons, unless the options say otherwise.

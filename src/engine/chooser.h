@@ -14,7 +14,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 #include "coll/coll.h"
@@ -115,9 +114,11 @@ class Chooser {
 
   // What the faster half of the calls took: in the others a rank may have lost its core, or found
   // its caches as somebody else's work had left them.
-  static std::uint64_t cost(Samples samples) {
-    std::nth_element(samples.begin(), samples.begin() + kept / 2, samples.end());
-    return std::accumulate(samples.begin(), samples.begin() + kept / 2, std::uint64_t{0});
+  static std::uint64_t cost(const Samples& samples) {
+    static_assert(kept == 4);
+    const auto [a, b] = std::minmax(samples[0], samples[1]);
+    const auto [c, d] = std::minmax(samples[2], samples[3]);
+    return std::uint64_t{std::min(a, c)} + std::min(std::max(a, c), std::min(b, d));
   }
 
   std::array<Cell, coll::collective_count * size_classes * distances> cells_{};

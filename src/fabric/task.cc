@@ -2,6 +2,8 @@
 #include "fabric/task.h"
 
 #include <array>
+#include <cstdlib>
+#include <utility>
 
 #include "base/bits.h"
 
@@ -18,43 +20,55 @@ struct Free {
 
 // A frame may be released by another thread than the one that asked for it: so that the one does
 // not hoard what the other lacks, a list has an end.
-constexpr std::size_t longest_list = 64;
+constexpr int longest_list = 64;
 
-struct Lists {
-  std::array<Free*, classes> heads{};
-  std::array<std::size_t, classes> lengths{};
-  ~Lists() {
-    for (Free* head : heads)
-      while (head != nullptr) std::free(std::exchange(head, head->next));
-    heads = {};
+struct List {
+  Free* head = nullptr;
+  int room = 0;  // for so many more; of an empty list, once the thread frees them at its end
+};
+constinit thread_local std::array<List, classes> lists{};
+
+// Apart from the lists, so that these need no look whether they are constructed.
+struct Emptier {
+  Emptier() {
+    for (List& list : lists) list.room = longest_list;
+  }
+  ~Emptier() {
+    for (List& list : lists) {
+      while (list.head != nullptr) std::free(std::exchange(list.head, list.head->next));
+      list.room = 0;
+    }
   }
 };
-thread_local Lists lists;
+
+[[gnu::noinline]] void* allocate_new(std::size_t bytes) {
+  static thread_local Emptier emptier;
+  const std::size_t index = (bytes - 1) / class_bytes;
+  void* frame = std::malloc(index < classes ? (index + 1) * class_bytes : bytes);
+  if (frame == nullptr) std::abort();
+  return frame;
+}
 
 }  // namespace
 
 void* allocate(std::size_t bytes) {
   const std::size_t index = (bytes - 1) / class_bytes;
-  if (index < classes) {
-    if (Free* head = lists.heads[index]) {
-      lists.heads[index] = head->next;
-      --lists.lengths[index];
-      return head;
-    }
-    bytes = (index + 1) * class_bytes;
-  }
-  void* frame = std::malloc(bytes);
-  if (frame == nullptr) std::abort();
-  return frame;
+  if (index >= classes || lists[index].head == nullptr) [[unlikely]]
+    return allocate_new(bytes);
+  List& list = lists[index];
+  ++list.room;
+  return std::exchange(list.head, list.head->next);
 }
 
 void release(void* frame, std::size_t bytes) {
   const std::size_t index = (bytes - 1) / class_bytes;
-  if (index >= classes || lists.lengths[index] == longest_list) return std::free(frame);
+  if (index >= classes || lists[index].room == 0) [[unlikely]]
+    return std::free(frame);
+  List& list = lists[index];
+  --list.room;
   Free* entry = static_cast<Free*>(frame);
-  entry->next = lists.heads[index];
-  lists.heads[index] = entry;
-  ++lists.lengths[index];
+  entry->next = list.head;
+  list.head = entry;
 }
 
 }  // namespace tutti::fabric::frames

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "fabric/task.h"
 #include "mpi/entries.h"
 #include "mpi/side.h"
 
@@ -72,6 +73,11 @@ template <class H>
 struct Started : engine::Pending {
   Started(const Native<H>& native, Layouts<H>& layouts, H comm, H world, H none)
       : keeper(native, layouts, world, none), call(native, comm, &keeper) {}
+  // One a call, from where coroutines come from.
+  static void* operator new(std::size_t bytes) { return fabric::frames::allocate(bytes); }
+  static void operator delete(void* started, std::size_t bytes) {
+    fabric::frames::release(started, bytes);
+  }
   static void release(Started* started) {
     if (started->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete started;
   }

@@ -11,7 +11,7 @@
 namespace tutti::mpi {
 
 // MPICH's handles are ints, the others' pointers; nothing else differs once the handles are known.
-const Entries& entries() {
+const Entries& find_entries() {
   static const Entries& found = []() -> const Entries& {
     const Library library = find_library();
     if (library.handle == nullptr) {
@@ -21,6 +21,7 @@ const Entries& entries() {
     return library.family == Family::mpich ? Front<int>::open(library)
                                            : Front<void*>::open(library);
   }();
+  g_entries.store(&found, std::memory_order_release);
   return found;
 }
 

@@ -273,7 +273,17 @@ class Front {
   }
 
   // --- datatypes, and calls that are left to the MPI (front_native.h)
-  [[nodiscard]] bool describe(H type, Described<H>& element);
+  [[nodiscard]] bool describe(H type, Described<H>& element) {
+    element.type = type;
+    const DatatypeRow* row = types_.find(key(type));
+    if (row == nullptr || (row->arithmetic != Arithmetic::none &&
+                           row->bytes != reduce::size_of(row->type))) [[unlikely]]
+      return describe_derived(type, element);
+    element.bytes = row->bytes;
+    element.extent = static_cast<Aint>(row->bytes);
+    return true;
+  }
+  [[nodiscard]] bool describe_derived(H type, Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
   // The MPI's functions in the caller's form.

@@ -51,8 +51,9 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return false;  // all see that alike
   if (element.layout == nullptr && !element.opaque) [[likely]] {
-    call.work = {
-        .recv = buffer, .count = static_cast<std::size_t>(count) * element.bytes, .root = root};
+    call.work.recv = buffer;
+    call.work.count = static_cast<std::size_t>(count) * element.bytes;
+    call.work.root = root;
     return buffer != nullptr;
   }
   const bool sends = call.team->rank() == root;
@@ -86,7 +87,8 @@ bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count
   const bool all = root == everyone;
   if (!find_team(call, all ? Collective::allreduce : Collective::reduce) || count <= 0)
     return false;
-  call.work = {.send = send, .count = static_cast<std::size_t>(count)};
+  call.work.send = send;
+  call.work.count = static_cast<std::size_t>(count);
   if (!plan(call, type, op)) return false;
   if (!all && !is_member(call, root)) return false;
   const bool gets_result = all || root == call.team->rank();
@@ -131,9 +133,9 @@ template <class H>
 bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send, void* recv,
                          Count count, H type, H op) {
   if (!find_team(call, collective) || count <= 0) return false;
-  call.work = {.send = send == in_place() ? recv : send,
-               .recv = recv,
-               .count = static_cast<std::size_t>(count)};
+  call.work.send = send == in_place() ? recv : send;
+  call.work.recv = recv;
+  call.work.count = static_cast<std::size_t>(count);
   if (!plan(call, type, op)) return false;
   const bool gets_result = collective == Collective::scan || call.team->rank() > 0;
   return call.work.send != nullptr && (!gets_result || recv != nullptr);

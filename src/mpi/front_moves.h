@@ -45,7 +45,10 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 template <class H>
 bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
   call.settle();
-  call.work = {.count = bytes, .root = root, .out = call.out_blocks(), .in = call.in_blocks()};
+  call.work.count = bytes;
+  call.work.root = root;
+  call.work.out = call.out_blocks();
+  call.work.in = call.in_blocks();
   return true;
 }
 

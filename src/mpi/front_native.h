@@ -9,15 +9,7 @@
 namespace tutti::mpi {
 
 template <class H>
-bool Front<H>::describe(H type, Described<H>& element) {
-  element.type = type;
-  const DatatypeRow* row = types_.find(key(type));
-  if (row != nullptr &&
-      (row->arithmetic == Arithmetic::none || row->bytes == reduce::size_of(row->type))) {
-    element.bytes = row->bytes;
-    element.extent = static_cast<Aint>(row->bytes);
-    return true;
-  }
+bool Front<H>::describe_derived(H type, Described<H>& element) {
   if (const layout::Layout* layout = layouts_.find(type)) {
     element.bytes = layout->bytes();
     element.extent = layout->extent();

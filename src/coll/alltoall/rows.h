@@ -9,8 +9,7 @@ namespace tutti::coll::alltoall {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "all blocks of a sender ride in its flag",
-     [](const Facts& x) { return fits_line(x.bytes * static_cast<std::size_t>(x.ranks)); },
+    {"line", "all blocks of a sender ride in its flag", fits_line_of_others,
      exchange::line<F, exchange::Senders::everyone>},
     {"exchange", "everyone reads its block of everyone's", [](const Facts&) { return true; },
      exchange::everybody<F>},

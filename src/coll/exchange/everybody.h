@@ -17,7 +17,7 @@ Task everybody(F& f, const Work& work) {
   Outgoing<F> mine(f, work.out);
   Streams<F> streams(f, work.out.size());
   co_await mine.room(step);
-  std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
+  const Bounce<F> bounce{f, mine.regular_bytes()};
   mine.post(step);
   streams.add(mine);
   const int me = f.rank();
@@ -28,7 +28,7 @@ Task everybody(F& f, const Work& work) {
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
     const Block& into = work.in[static_cast<std::size_t>(q)];
-    Incoming<F> theirs(f, q, step, co_await f.posted(q, step), bounce);
+    Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     if (k == 1) f.begin_work();
     theirs.take(me, into, work.stores);
     streams.add(q, theirs, me, into);

@@ -64,28 +64,26 @@ template <Fabric F>
   return false;
 }
 
-// What a member sends itself. `bounce` is used if both have gaps.
+// Where that is: `before` bytes into the scratch. Few need it, so it is found when it is used.
 template <Fabric F>
-void keep(F& f, const Block& to, const Block& from, std::byte* bounce, Stores stores) {
+struct Bounce {
+  F& f;
+  std::size_t before = 0;
+  std::byte* operator()() const { return f.scratch(before + bounce_bytes) + before; }
+};
+
+// What a member sends itself. `bounce` yields where it passes through if both have gaps.
+template <Fabric F, class Bounce>
+void keep(F& f, const Block& to, const Block& from, Bounce bounce, Stores stores) {
   if (!admits(f, f.rank(), from.bytes, to)) return;
   const std::size_t bytes = from.bytes;
   if (to.address == from.address && to.layout == from.layout) return;  // in place
   if (from.layout == nullptr) return unpack(to, 0, from.address, bytes, stores);
   if (to.layout == nullptr) return pack(to.address, from, 0, bytes, stores);
   for_pieces(from, bytes, [&](std::size_t begin, std::size_t piece) {
-    pack(bounce, from, begin, piece);
-    unpack(to, begin, bounce, piece);
+    pack(bounce(), from, begin, piece);
+    unpack(to, begin, bounce(), piece);
   });
-}
-
-// A bounce buffer for a member with data that has gaps, `before` bytes into the scratch.
-template <Fabric F>
-std::byte* bounce_of(F& f, const Work& work, std::size_t before = 0) {
-  const auto has_gaps = [](const Block& block) { return block.layout != nullptr; };
-  if (std::none_of(work.in.begin(), work.in.end(), has_gaps) &&
-      std::none_of(work.out.begin(), work.out.end(), has_gaps))
-    return nullptr;
-  return f.scratch(before + bounce_bytes) + before;
 }
 
 }  // namespace tutti::coll::exchange

@@ -9,9 +9,9 @@ namespace tutti::coll::exchange {
 template <Fabric F>
 class Incoming {
  public:
-  // `payload`: what posted(peer, step) yielded; good until finish(step). `bounce`: bounce_bytes.
-  Incoming(F& f, int peer, Step step, const std::byte* payload, std::byte* bounce)
-      : f_(f), peer_(peer), step_(step), rest_(payload + sizeof header_), bounce_(bounce) {
+  // `payload`: what posted(peer, step) yielded; good until finish(step).
+  Incoming(Bounce<F> bounce, int peer, Step step, const std::byte* payload)
+      : f_(bounce.f), peer_(peer), step_(step), rest_(payload + sizeof header_), bounce_(bounce) {
     std::memcpy(&header_, payload, sizeof header_);
   }
 
@@ -60,8 +60,8 @@ class Incoming {
       if (block.layout == nullptr)
         return f_.write(peer_, spot.card, spot.offset, block.address, bytes);
       for_pieces(block, bytes, [&](std::size_t begin, std::size_t piece) {
-        pack(bounce_, block, begin, piece);
-        f_.write(peer_, spot.card, spot.offset + begin, bounce_, piece);
+        pack(bounce_(), block, begin, piece);
+        f_.write(peer_, spot.card, spot.offset + begin, bounce_(), piece);
       });
     }
   }
@@ -102,8 +102,8 @@ class Incoming {
       if (into.layout == nullptr)
         return f_.read(peer_, spot.card, spot.offset, into.address, bytes);
       for_pieces(into, bytes, [&](std::size_t begin, std::size_t piece) {
-        f_.read(peer_, spot.card, spot.offset + begin, bounce_, piece);
-        unpack(into, begin, bounce_, piece);
+        f_.read(peer_, spot.card, spot.offset + begin, bounce_(), piece);
+        unpack(into, begin, bounce_(), piece);
       });
     }
   }
@@ -113,7 +113,7 @@ class Incoming {
   Step step_;
   Header header_;
   const std::byte* rest_;
-  std::byte* bounce_;
+  Bounce<F> bounce_;
 };
 
 }  // namespace tutti::coll::exchange

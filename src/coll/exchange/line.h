@@ -22,26 +22,29 @@ Task line(F& f, const Work& work) {
   f.take(Route::line);
   const bool keeps = !work.out.empty() && !work.in.empty();
   if (keeps && !admits(f, me, of(work.out, me).bytes, of(work.in, me))) co_return;
+  const bool one_each = from_root || work.out.size() > 1;
   if (sends) {
     std::byte payload[segment::payload_bytes];
     std::size_t used = 0;
-    for (const Block& block : work.out) {
-      pack(payload + used, block, 0, block.bytes);
-      used += block.bytes;
+    for (std::size_t q = 0; q < work.out.size(); ++q) {
+      if (one_each && static_cast<int>(q) == me) continue;
+      pack(payload + used, work.out[q], 0, work.out[q].bytes);
+      used += work.out[q].bytes;
     }
     co_await f.room(step);
     f.post(step, {payload, used});
   }
   std::byte bounce[segment::payload_bytes];
-  if (keeps) keep(f, of(work.in, me), of(work.out, me), bounce, work.stores);
-  const bool one_each = from_root || work.out.size() > 1;
+  if (keeps)
+    keep(
+        f, of(work.in, me), of(work.out, me), [&] { return bounce; }, work.stores);
   for (int k = 1; k <= sources; ++k) {
     const int q = from_root ? work.root : (me + k) % f.size();
     const std::byte* theirs = co_await f.posted(q, step);
     if (!everyone) f.expect(q, step + (from_root ? 1 : 2));  // in a row of calls they are ahead
     const Block& into = of(work.in, q);
-    unpack(into, 0, theirs + (one_each ? static_cast<std::size_t>(me) * into.bytes : 0),
-           into.bytes);
+    const int before = !one_each ? 0 : me < q ? me : me - 1;  // its own is left out
+    unpack(into, 0, theirs + static_cast<std::size_t>(before) * into.bytes, into.bytes);
   }
   if (sources == f.size() - 1) f.everyone_arrived();
   f.finish(step);

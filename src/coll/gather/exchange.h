@@ -59,7 +59,7 @@ Task send(F& f, const Work& work) {
     f.finish(step);
     co_return;
   }
-  Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce_of(f, work));
+  Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
   f.begin_work();
   const bool writable = root.mode() == Mode::direct;
   if (writable)
@@ -79,7 +79,7 @@ Task receive(F& f, const Work& work) {
   const int me = f.rank();
   const auto in = [&](int q) -> const Block& { return work.in[static_cast<std::size_t>(q)]; };
   std::optional<Outgoing<F>> lent;
-  std::byte* const bounce = bounce_of(f, work);
+  const Bounce<F> bounce{f};
   bool asked = false;
   for (int q = 0; q < f.size(); ++q)
     asked = asked || (q != me && in(q).bytes >= chosen_direct_bytes);
@@ -99,7 +99,7 @@ Task receive(F& f, const Work& work) {
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
-    Incoming<F> theirs(f, q, step, co_await f.posted(q, step), bounce);
+    Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     f.expect(q, step + 2);  // in a row of gathers the others are ahead
     const std::size_t bytes = theirs.admitted(me, in(q));
     const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;

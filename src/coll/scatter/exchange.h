@@ -17,13 +17,12 @@ Task scatter(F& f, const Work& work) {
   if (me == work.root) {
     Outgoing<F> mine(f, work.out);
     co_await mine.room(step);
-    std::byte* const bounce = bounce_of(f, work, mine.regular_bytes());
     mine.post(step);
     streams.add(mine);
     co_await f.pause(0);
     f.begin_work();
     if (!work.in.empty()) {
-      keep(f, work.in[0], mine.to(me), bounce, work.stores);
+      keep(f, work.in[0], mine.to(me), Bounce<F>{f, mine.regular_bytes()}, work.stores);
       co_await f.pause(work.in[0].bytes);
     }
     f.end_work();
@@ -33,7 +32,7 @@ Task scatter(F& f, const Work& work) {
       co_await streams.run();
     if (mine.mode() == Mode::direct) co_await f.drained(step);
   } else {
-    Incoming<F> root(f, work.root, step, co_await f.posted(work.root, step), bounce_of(f, work));
+    Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
     f.begin_work();
     root.take(me, work.in[0], work.stores);

@@ -8,8 +8,7 @@ namespace tutti::coll::scatter {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "all blocks ride in the root's flag",
-     [](const Facts& x) { return fits_line(x.bytes * static_cast<std::size_t>(x.ranks)); },
+    {"line", "all blocks ride in the root's flag", fits_line_of_others,
      exchange::line<F, exchange::Senders::root>},
     {"exchange", "everyone reads its block of the root's", [](const Facts&) { return true; },
      scatter<F>},

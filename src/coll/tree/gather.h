@@ -39,7 +39,8 @@ Task gather(F& f, const Work& work) {
   if (is_root) {
     const Block& own = work.in[static_cast<std::size_t>(me)];
     if (!work.out.empty()) {
-      exchange::keep(f, own, work.out[0], blocks, work.stores);
+      exchange::keep(
+          f, own, work.out[0], [=] { return blocks; }, work.stores);
       co_await f.pause(each);
     }
   } else if (!as_it_is) {

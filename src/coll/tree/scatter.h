@@ -54,7 +54,9 @@ Task scatter(F& f, const Work& work) {
     }
     f.produce(step, 1);
     if (!work.in.empty()) {
-      exchange::keep(f, work.in[0], work.out[static_cast<std::size_t>(me)], bounce, work.stores);
+      exchange::keep(
+          f, work.in[0], work.out[static_cast<std::size_t>(me)], [=] { return bounce; },
+          work.stores);
       co_await f.pause(each);
     }
   } else {

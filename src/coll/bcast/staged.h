@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bcast through the root's staging slots, a piece a step: the root fills slots while the others
-// drain earlier ones, up to the ring's length ahead of the slowest.
+// drain earlier ones, up to the number of slots ahead of the slowest.
 #pragma once
 
 #include "coll/coll.h"
 
 namespace tutti::coll::bcast {
 
+// Pieces so small that one is read while the next is written, but worth their flags.
+constexpr std::size_t piece_of(std::size_t bytes) {
+  constexpr std::size_t least = std::size_t{4} << 10, most = segment::staging_bytes / 2;
+  return std::clamp(round_up(bytes / 4, line_bytes), least, most);
+}
+
 template <Fabric F>
 Task staged(F& f, const Work& work) {
   auto* buffer = static_cast<std::byte*>(work.recv);
   Step step = 0;
   f.take(Route::staged);
-  for (std::size_t done = 0; done < work.bytes(); done += segment::staging_bytes) {
-    const std::size_t piece = std::min(segment::staging_bytes, work.bytes() - done);
+  const std::size_t each = piece_of(work.bytes());
+  for (std::size_t done = 0; done < work.bytes(); done += each) {
+    const std::size_t piece = std::min(each, work.bytes() - done);
     step = f.next_step();
     if (f.rank() == work.root) {
       co_await f.staging_room(step);

@@ -143,18 +143,18 @@ constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
   return std::max(wanted, round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
-// After the one member that reads these bytes of a slot has read them: it writes a word of each
-// line as it is, so that the lines are modified ones of its core. The owner's next stores then
-// fetch them whole; lines that were only read it has to make exclusive again, which takes some
-// processors up to four times as long (docs/algorithms.md, "Slots").
+// After the one member that reads these bytes of a slot has read them, and before it says so: it
+// writes a byte of each line as it is, so that the lines are modified ones of its core. The owner's
+// next stores then fetch them whole; lines that were only read it has to make exclusive again,
+// which takes some processors up to four times as long (docs/algorithms.md, "Slots"). Nothing
+// changes in them.
 inline void hand_back(std::byte* read, std::size_t bytes) {
   constexpr std::size_t least = 1024;  // fewer are as fast either way
   if (bytes < least) return;
   constexpr std::size_t line = 64;
-  for (std::size_t i = 0; i < bytes; i += line) {
-    auto* const word = reinterpret_cast<volatile std::uint8_t*>(read + i);
-    *word = *word;
-  }
+  volatile std::byte* const at = read;
+  for (std::size_t i = 0; i < bytes; i += line) at[i] = at[i];
+  at[bytes - 1] = at[bytes - 1];
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one member of a team writes for the others to read: its desk. Plain layout in shared memory,
-// valid when all its bytes are zero.
+// valid when all its bytes are zero. Only into its slots others write, too, after it has posted
+// them and before they say that they are through with the step.
 //
 // Steps count up from 1 and are the same on all members: step `s` uses line and staging slot
 // s modulo their number of each desk. A line has one writer, its owner. Nothing is ever reset, so

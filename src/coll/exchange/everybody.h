@@ -30,7 +30,7 @@ Task everybody(F& f, const Work& work) {
     const Block& into = work.in[static_cast<std::size_t>(q)];
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     if (k == 1) f.begin_work();
-    theirs.take(me, into, work.stores);
+    theirs.take(me, into, work.stores, f.size() == 2);
     streams.add(q, theirs, me, into);
   }
   f.everyone_arrived();

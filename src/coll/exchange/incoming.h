@@ -23,8 +23,8 @@ class Incoming {
     return header_.shape == Shape::listed ? entry(index).bytes : header_.bytes;
   }
 
-  // Copies what is for member `index`, unless it is streamed.
-  void take(int index, const Block& into, Stores stores) {
+  // Copies what is for member `index`, unless it is streamed. `alone`: no other member reads it.
+  void take(int index, const Block& into, Stores stores, bool alone) {
     const std::size_t bytes = admitted(index, into);
     if (bytes == 0) return;
     const auto at =
@@ -38,7 +38,7 @@ class Incoming {
             header_.shape == Shape::listed ? entry(index).card.address : at;
         std::byte* const from = f_.staging(peer_, step_) + offset;
         unpack(into, 0, from, bytes);
-        if (header_.shape != Shape::single || f_.size() == 2) hand_back(from, bytes);
+        if (alone || header_.shape != Shape::single) hand_back(from, bytes);
         return;
       }
       case Mode::direct:

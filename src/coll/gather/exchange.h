@@ -109,7 +109,7 @@ Task receive(F& f, const Work& work) {
     if (theirs.mode() == Mode::streamed)
       co_await drink(f, q, in(q), bytes, step);
     else
-      theirs.take(me, in(q), work.stores);
+      theirs.take(me, in(q), work.stores, true);
   }
   f.everyone_arrived();
   f.finish(step);

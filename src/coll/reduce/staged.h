@@ -62,7 +62,9 @@ Task staged_whole(F& f, const Work& work, int root) {
         return q == f.rank() && !own_slot ? in + k * piece * element : f.staging(q, step);
       };
       fold(*work.kernel, f.size(), operand, out + k * piece * element, size_of(k), element);
-      if (f.size() == 2) hand_back(f.staging(1 - f.rank(), step), size_of(k) * element);
+      if (f.size() == 2 || root != everyone)
+        for (int i = 1; i < f.size(); ++i)
+          hand_back(f.staging((f.rank() + i) % f.size(), step), size_of(k) * element);
     }
     f.finish(step);
   }

@@ -35,7 +35,7 @@ Task scatter(F& f, const Work& work) {
     Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
     f.begin_work();
-    root.take(me, work.in[0], work.stores);
+    root.take(me, work.in[0], work.stores, f.size() == 2);
     co_await f.pause(work.in[0].bytes);
     streams.add(work.root, root, me, work.in[0]);
     if (streams.empty())

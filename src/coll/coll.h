@@ -121,6 +121,12 @@ inline constexpr std::size_t chosen_direct_bytes = std::size_t{4} << 10;
 // where nobody has learned which is.
 inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
 
+// What fits a line, for a coroutine to compute in. GCC 12 heeds the alignment of a type in a
+// coroutine's frame, but not that of a variable.
+struct alignas(std::max_align_t) LineBuffer {
+  std::byte bytes[segment::payload_bytes];
+};
+
 // The card of a buffer, as the local choices want it.
 inline Card as_chosen(Card card, bool detour) {
   if (detour && card.way == Way::copied) card.way = Way::staged;

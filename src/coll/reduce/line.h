@@ -21,7 +21,8 @@ Task line_to(F& f, const Work& work, int root) {
   }
   if (gets) {
     // Folded from the last member down, each as it arrives.
-    alignas(64) std::byte sum[segment::payload_bytes];
+    LineBuffer buffer;
+    std::byte* const sum = buffer.bytes;
     for (int q = f.size() - 1; q >= 0; --q) {
       const void* operand = work.send;
       if (q != f.rank()) {

@@ -16,7 +16,8 @@ Task line(F& f, const Work& work) {
   const Slice mine = work.parts[static_cast<std::size_t>(f.rank())];
   if (mine.count > 0) {
     const std::size_t begin = mine.begin * work.element_bytes;
-    alignas(64) std::byte sum[segment::payload_bytes];
+    LineBuffer buffer;
+    std::byte* const sum = buffer.bytes;
     for (int q = f.size() - 1; q >= 0; --q) {
       const auto* operand = static_cast<const std::byte*>(work.send);
       if (q != f.rank()) operand = co_await f.posted(q, step);

@@ -52,7 +52,8 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
 
 template <Fabric F, Kind kind>
 Task line(F& f, const Work& work) {
-  alignas(64) std::byte sum[segment::payload_bytes];
+  LineBuffer buffer;
+  std::byte* const sum = buffer.bytes;
   f.take(Route::line);
   co_await detail::piece(f, work, kind, 0, work.count, false, sum);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What it costs to pass pieces through a slot from one core to another: the owner fills the slot,
-// the reader copies it out, and either leaves its lines alone or writes a word of each back
+// the reader copies it out, and either leaves its lines alone or writes a byte of each back
 // (coll::hand_back), which is what the owner's next stores meet.
 //
 //   slots_bench --benchmark_filter='hand_back/4096'

@@ -142,11 +142,17 @@ constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index
   return {begin, std::min(each, count - begin)};
 }
 
-// The size of the chunks that `whole` is cut into: a quarter of it, but from `most` / 8 to `most`,
-// or as much more as it takes to have no more chunks than a share can count.
+// The size of the pieces that `whole` passes through slots in, so that one member fills while
+// others drain: a quarter of it, but at least `least`, and `most` at most.
+constexpr std::size_t piece_of(std::size_t whole, std::size_t least, std::size_t most) {
+  return std::min(most, std::max(least, round_up(whole / 4, 64)));
+}
+
+// The size of the chunks that `whole` is shared out in: such a piece, or as much more as it takes
+// to have no more chunks than a share can count.
 constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
-  const std::size_t wanted = std::clamp(round_up(whole / 4, 64), most / 8, most);
-  return std::max(wanted, round_up(whole / (segment::most_chunks - 1) + 1, 64));
+  return std::max(piece_of(whole, most / 8, most),
+                  round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
 // After the one member that reads these bytes of a slot has read them, and before it says so: it
@@ -161,6 +167,21 @@ inline void hand_back(std::byte* read, std::size_t bytes) {
   volatile std::byte* const at = read;
   for (std::size_t i = 0; i < bytes; i += line) at[i] = at[i];
   at[bytes - 1] = at[bytes - 1];
+}
+
+// The same for what lies there in the slots of all others.
+template <Fabric F>
+void hand_all_back(F& f, Step step, std::size_t begin, std::size_t bytes) {
+  for (int i = 1; i < f.size(); ++i)
+    hand_back(f.staging((f.rank() + i) % f.size(), step) + begin, bytes);
+}
+
+// The first of so many steps, all of which are then taken.
+template <Fabric F>
+Step next_steps(F& f, std::size_t count) {
+  const Step first = f.next_step();
+  for (std::size_t i = 1; i < count; ++i) (void)f.next_step();
+  return first;
 }
 
 template <class T>

@@ -24,7 +24,7 @@ constexpr int longest_list = 64;
 
 struct List {
   Free* head = nullptr;
-  int room = 0;  // for so many more; of an empty list, once the thread frees them at its end
+  int room = 0;  // for so many more; none before the thread's first frame and after its end
 };
 constinit thread_local std::array<List, classes> lists{};
 

@@ -74,7 +74,10 @@ struct Started : engine::Pending {
   Started(const Native<H>& native, Layouts<H>& layouts, H comm, H world, H none)
       : keeper(native, layouts, world, none), call(native, comm, &keeper) {}
   // One a call, from where coroutines come from.
-  static void* operator new(std::size_t bytes) { return fabric::frames::allocate(bytes); }
+  static void* operator new(std::size_t bytes) {
+    static_assert(alignof(Started) <= alignof(std::max_align_t));
+    return fabric::frames::allocate(bytes);
+  }
   static void operator delete(void* started, std::size_t bytes) {
     fabric::frames::release(started, bytes);
   }

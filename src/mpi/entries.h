@@ -41,11 +41,10 @@ inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence
 // when there is none.
-[[nodiscard]] const Entries& find_entries();
-inline constinit std::atomic<const Entries*> g_entries{nullptr};
+[[nodiscard]] const Entries& find_entries();  // once
 [[nodiscard]] inline const Entries& entries() {
-  const Entries* known = g_entries.load(std::memory_order_acquire);  // pairs with find_entries()
-  return known != nullptr ? *known : find_entries();
+  static const Entries& found = find_entries();
+  return found;
 }
 
 }  // namespace tutti::mpi

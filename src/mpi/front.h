@@ -275,15 +275,14 @@ class Front {
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element) {
     element.type = type;
-    const DatatypeRow* row = types_.find(key(type));
-    if (row == nullptr || (row->arithmetic != Arithmetic::none &&
-                           row->bytes != reduce::size_of(row->type))) [[unlikely]]
-      return describe_derived(type, element);
+    const DatatypeRow* row = dense_types_.find(key(type));
+    if (row == nullptr) [[unlikely]]
+      return describe_other(type, element);
     element.bytes = row->bytes;
     element.extent = static_cast<Aint>(row->bytes);
     return true;
   }
-  [[nodiscard]] bool describe_derived(H type, Described<H>& element);
+  [[nodiscard]] bool describe_other(H type, Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
   // The MPI's functions in the caller's form.
@@ -314,7 +313,7 @@ class Front {
 
   Native<H> native_{};
   Library library_;
-  HandleMap<DatatypeRow> types_;
+  HandleMap<DatatypeRow> types_, dense_types_;  // all; those whose elements have no padding
   HandleMap<OpRow> ops_;
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_request_{};

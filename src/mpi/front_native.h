@@ -9,7 +9,7 @@
 namespace tutti::mpi {
 
 template <class H>
-bool Front<H>::describe_derived(H type, Described<H>& element) {
+bool Front<H>::describe_other(H type, Described<H>& element) {
   if (const layout::Layout* layout = layouts_.find(type)) {
     element.bytes = layout->bytes();
     element.extent = layout->extent();

@@ -31,32 +31,7 @@ enum class Type : std::uint8_t {
 inline constexpr int type_count = 22;
 // clang-format on
 
-// Bytes of an element, C padding included.
-[[nodiscard]] constexpr std::size_t size_of(Type type) {
-  constexpr std::uint8_t sizes[type_count] = {1,
-                                              2,
-                                              4,
-                                              8,
-                                              1,
-                                              2,
-                                              4,
-                                              8,
-                                              4,
-                                              8,
-                                              sizeof(long double),
-                                              8,
-                                              16,
-                                              8,
-                                              16,
-                                              16,
-                                              8,
-                                              8,
-                                              2 * sizeof(long double),  // aligned like its value
-                                              8,
-                                              16,
-                                              1};
-  return sizes[static_cast<std::size_t>(type)];
-}
+[[nodiscard]] std::size_t size_of(Type type);  // bytes of an element, C padding included
 [[nodiscard]] const char* name_of(Type type);
 [[nodiscard]] const char* name_of(Op op);
 

@@ -7,18 +7,13 @@
 
 namespace tutti::coll::bcast {
 
-// Pieces so small that one is read while the next is written, but worth their flags.
-constexpr std::size_t piece_of(std::size_t bytes) {
-  constexpr std::size_t least = std::size_t{4} << 10, most = segment::staging_bytes / 2;
-  return std::clamp(round_up(bytes / 4, line_bytes), least, most);
-}
-
 template <Fabric F>
 Task staged(F& f, const Work& work) {
   auto* buffer = static_cast<std::byte*>(work.recv);
   Step step = 0;
   f.take(Route::staged);
-  const std::size_t each = piece_of(work.bytes());
+  constexpr std::size_t least = std::size_t{4} << 10, most = segment::staging_bytes / 2;
+  const std::size_t each = piece_of(work.bytes(), least, most);
   for (std::size_t done = 0; done < work.bytes(); done += each) {
     const std::size_t piece = std::min(each, work.bytes() - done);
     step = f.next_step();

@@ -73,8 +73,8 @@ struct Bounce {
 };
 
 // What a member sends itself. `bounce` yields where it passes through if both have gaps.
-template <Fabric F, class Bounce>
-void keep(F& f, const Block& to, const Block& from, Bounce bounce, Stores stores) {
+template <Fabric F, class FindBounce>
+void keep(F& f, const Block& to, const Block& from, FindBounce bounce, Stores stores) {
   if (!admits(f, f.rank(), from.bytes, to)) return;
   const std::size_t bytes = from.bytes;
   if (to.address == from.address && to.layout == from.layout) return;  // in place

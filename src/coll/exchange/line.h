@@ -34,10 +34,7 @@ Task line(F& f, const Work& work) {
     co_await f.room(step);
     f.post(step, {payload, used});
   }
-  std::byte bounce[segment::payload_bytes];
-  if (keeps)
-    keep(
-        f, of(work.in, me), of(work.out, me), [&] { return bounce; }, work.stores);
+  if (keeps) keep(f, of(work.in, me), of(work.out, me), Bounce<F>{f}, work.stores);
   for (int k = 1; k <= sources; ++k) {
     const int q = from_root ? work.root : (me + k) % f.size();
     const std::byte* theirs = co_await f.posted(q, step);

@@ -31,9 +31,8 @@ template <Fabric F>
 Task staged_whole(F& f, const Work& work, int root) {
   constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
-  const std::size_t piece_bytes =
-      std::clamp(round_up(work.bytes() / 4, 512), least_piece_bytes, segment::staging_bytes);
-  const std::size_t piece = piece_bytes / element;
+  const std::size_t piece =
+      piece_of(work.bytes(), least_piece_bytes, segment::staging_bytes) / element;
   const std::size_t pieces = divide_up(work.count, piece);
   const auto size_of = [&](std::size_t k) { return std::min(piece, work.count - k * piece); };
   const bool gets = wants_result(f, root);
@@ -43,8 +42,7 @@ Task staged_whole(F& f, const Work& work, int root) {
   const auto* in = static_cast<const std::byte*>(work.send);
   auto* out = static_cast<std::byte*>(work.recv);
 
-  const Step first = f.next_step();
-  for (std::size_t k = 1; k < pieces; ++k) (void)f.next_step();
+  const Step first = next_steps(f, pieces);
   std::size_t given = 0;
   for (std::size_t k = 0; k < pieces; ++k) {
     for (; given < std::min(pieces, k + ahead); ++given) {
@@ -62,9 +60,7 @@ Task staged_whole(F& f, const Work& work, int root) {
         return q == f.rank() && !own_slot ? in + k * piece * element : f.staging(q, step);
       };
       fold(*work.kernel, f.size(), operand, out + k * piece * element, size_of(k), element);
-      if (f.size() == 2 || root != everyone)
-        for (int i = 1; i < f.size(); ++i)
-          hand_back(f.staging((f.rank() + i) % f.size(), step), size_of(k) * element);
+      if (f.size() == 2 || root != everyone) hand_all_back(f, step, 0, size_of(k) * element);
     }
     f.finish(step);
   }
@@ -76,13 +72,10 @@ Task staged_whole(F& f, const Work& work, int root) {
 template <Fabric F>
 class SlicedPieces {
  public:
-  // `first`: of two steps a piece.
-  SlicedPieces(F& f, const Work& work, int root, Step first)
-      : f_(f), work_(work), root_(root), first_(first) {}
+  SlicedPieces(F& f, const Work& work, int root)
+      : f_(f), work_(work), root_(root), first_(next_steps(f, 2 * count())) {}
 
-  [[nodiscard]] static std::size_t count(const Work& work) {
-    return divide_up(work.count, segment::staging_bytes / work.element_bytes);
-  }
+  [[nodiscard]] std::size_t count() const { return divide_up(work_.count, most()); }
 
   // My operand, but for my own slice.
   Task give(std::size_t k) {
@@ -157,10 +150,8 @@ class SlicedPieces {
 
 template <Fabric F>
 Task staged_sliced(F& f, const Work& work, int root) {
-  const std::size_t count = SlicedPieces<F>::count(work);
-  const Step first = f.next_step();
-  for (std::size_t i = 1; i < 2 * count; ++i) (void)f.next_step();
-  SlicedPieces<F> pieces(f, work, root, first);
+  SlicedPieces<F> pieces(f, work, root);
+  const std::size_t count = pieces.count();
   co_await pieces.give(0);
   for (std::size_t k = 0; k < count; ++k) {
     if (k + 1 < count) co_await pieces.give(k + 1);
@@ -193,10 +184,9 @@ Task staged_parts(F& f, const Work& work) {
   f.take(Route::staged);
   std::size_t longest = 0;
   for (const Slice& part : work.parts) longest = std::max(longest, part.count);
-  const std::size_t most = segment::staging_bytes / ranks;
-  const std::size_t piece_bytes = std::min(
-      most, std::max(detail::least_piece_bytes, round_up(longest * element / 4, std::size_t{512})));
-  const std::size_t piece = piece_bytes / element;
+  const std::size_t piece =
+      piece_of(longest * element, detail::least_piece_bytes, segment::staging_bytes / ranks) /
+      element;
   const std::size_t pieces = divide_up(longest, piece);
   const auto size_of = [&](std::size_t q, std::size_t k) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
@@ -206,8 +196,7 @@ Task staged_parts(F& f, const Work& work) {
     return send + (work.parts[q].begin + k * piece) * element;
   };
 
-  const Step first = f.next_step();
-  for (std::size_t k = 1; k < pieces; ++k) (void)f.next_step();
+  const Step first = next_steps(f, pieces);
   std::size_t given = 0;
   for (std::size_t k = 0; k < pieces; ++k) {
     for (; given < std::min(pieces, k + ahead); ++given) {
@@ -227,9 +216,7 @@ Task staged_parts(F& f, const Work& work) {
       };
       fold(*work.kernel, f.size(), operand,
            static_cast<std::byte*>(work.recv) + k * piece * element, size_of(me, k), element);
-      for (int i = 1; i < f.size(); ++i)
-        hand_back(f.staging((f.rank() + i) % f.size(), step) + me * piece * element,
-                  size_of(me, k) * element);
+      hand_all_back(f, step, me * piece * element, size_of(me, k) * element);
     }
     f.finish(step);
   }

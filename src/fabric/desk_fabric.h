@@ -209,6 +209,7 @@ class DeskFabric {
   [[nodiscard]] auto pause(std::size_t bytes, int transfers = 1) {
     return host_.pause(bytes, transfers);
   }
+  void step_aside() { host_.step_aside(); }
   [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {

@@ -81,6 +81,9 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // So many bytes were moved or computed since the last pause: a simulated rank
                    // may be overtaken here, and its time passes.
                    { f.pause(n) } -> Awaitable;
+                   // A hint: this member has done its part, and before it does that of others,
+                   // those who share its core may have it.
+                   { f.step_aside() } -> std::same_as<void>;
                    { f.on(Executor::rank) } -> Awaitable;  // goes on there
 
                    { f.open_share(step) } -> std::same_as<void>;

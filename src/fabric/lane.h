@@ -47,6 +47,7 @@ class LaneHost : public Peers {
     wanted_ = executor;
     return {*this};
   }
+  void step_aside() {}
   // What follows may be left to whoever drives next.
   On pause(std::size_t, int) { return {*this}; }
 

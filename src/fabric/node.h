@@ -28,6 +28,9 @@ class NodeHost : public Peers {
     decltype(auto) await_resume() { return condition.resume(); }
   };
 
+  void step_aside() {
+    if (patience().polls == 0) segment::courtesy().step_aside();  // ranks share cores
+  }
   Nothing pause(std::size_t, int) { return {}; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 

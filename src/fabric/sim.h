@@ -42,6 +42,7 @@ class SimHost {
     void await_resume() const noexcept {}
   };
   Pause pause(std::size_t, int) { return {*this}; }
+  void step_aside() {}
   Pause on(Executor) { return {*this}; }
 
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);

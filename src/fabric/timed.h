@@ -109,6 +109,7 @@ class TimedHost {
     void await_resume() const noexcept {}
   };
   Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
+  void step_aside() {}
   Move on(Executor executor) { return {*this, executor}; }
 
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);

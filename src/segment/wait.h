@@ -56,6 +56,12 @@ class Courtesy {
     next_ = std::min(2 * next_, most);
     return false;
   }
+  // Yields it once, however long that takes: whoever has it next has work to do for this thread
+  // too. But not where waits do not yield either.
+  void step_aside() { step_aside(give); }
+  void step_aside(Yield give_core) const {
+    if (!refuses()) give_core();
+  }
   [[nodiscard]] bool refuses() const { return refusals_ > 0; }
 
   static constexpr std::int64_t late_ns = 500'000;

@@ -326,6 +326,19 @@ TEST(Courtesy, HardlyEverYieldsToWhoComputes) {
   EXPECT_TRUE(courtesy.refuses());
 }
 
+TEST(Courtesy, IsNotAskedForWhatItWorksOnItself) {
+  Courtesy courtesy;
+  g_others_ns = 3'000'000;
+  const std::int64_t before = g_now_ns;
+  for (int i = 0; i < 100; ++i) courtesy.step_aside(give);
+  EXPECT_EQ(g_now_ns - before, 100 * (300 + g_others_ns));
+  EXPECT_FALSE(courtesy.refuses());
+  yields_in(courtesy, 1, 1);
+  const std::int64_t refusing = g_now_ns;
+  courtesy.step_aside(give);
+  EXPECT_EQ(g_now_ns, refusing);
+}
+
 TEST(Courtesy, Forgives) {
   Courtesy courtesy;
   g_others_ns = 3'000'000;

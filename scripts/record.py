@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures everything Tutti must reach, on three MPIs, and writes it to results/.
 
-Run it alone on a quiet machine; it takes about ten minutes. bars.py holds the table.
+Run it alone on a quiet machine; it takes a quarter of an hour. bars.py holds the table.
 """
 
 from __future__ import annotations
 
 import sys
-from statistics import median
 
 from bars import FASTEST_BARS, POWERS_OF_TWO, RATIO_BARS, SWEEPS, Measured, Point, Verdict, judge
 from programs import digits_words
@@ -16,7 +15,7 @@ from resident import Peak, peak_of
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rig import Mpi, bench
 
-RUNS = 3  # of each heap point: where pages lie differs from run to run; the median run counts
+RUNS = 3  # of each point: where pages lie differs from run to run; the median ratio counts
 IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]
 MEMORY_BAR = 1.05
 SEGMENT_BAR = 1 << 20  # bytes a rank
@@ -33,7 +32,7 @@ def groups() -> dict[Point, list[int]]:
     return result
 
 
-def measure_group(mpi: Mpi, group: Point, sizes: list[int], time_ms: int) -> list[dict]:
+def run_group(mpi: Mpi, group: Point, sizes: list[int], time_ms: int) -> list[dict]:
     options = {"sizes": sorted(sizes)} if group.collective != "barrier" else {}
     return bench(
         mpi,
@@ -47,6 +46,15 @@ def measure_group(mpi: Mpi, group: Point, sizes: list[int], time_ms: int) -> lis
     )
 
 
+def measure_group(
+    mpi: Mpi, group: Point, sizes: list[int], time_ms: int, runs: int
+) -> dict[tuple[str, Point], dict]:
+    """Of each point the row whose ratio is the median of so many runs."""
+    taken = [run_group(mpi, group, sizes, time_ms) for _ in range(runs)]
+    middle = (sorted(rows, key=lambda row: row["ratio"])[runs // 2] for rows in zip(*taken))
+    return {(mpi.name, at(group, row)): row for row in middle}
+
+
 def at(group: Point, row: dict) -> Point:
     return Point(group.collective, row["bytes"], group.cache, group.ranks, group.memory)
 
@@ -57,18 +65,13 @@ def measure(chosen: list[Mpi], quick: bool, say, done) -> Measured:
         for group, sizes in groups().items():
             say(f"{mpi.label}: {group.collective}, {group.ranks} ranks, {group.cache}")
             runs = 1 if quick or group.ranks > 2 else RUNS
-            taken = [measure_group(mpi, group, sizes, 50 if quick else 600) for _ in range(runs)]
-            for rows in zip(*taken):
-                middle = median([row["ratio"] for row in rows])
-                measured[mpi.name, at(group, rows[0])] = next(
-                    row for row in rows if row["ratio"] == middle
-                )
+            measured |= measure_group(mpi, group, sizes, 50 if quick else 600, runs)
             done()
         for sweep in SWEEPS:
             say(f"{mpi.label}: {sweep.collective} on {sweep.memory} buffers, {sweep.cache}")
             sizes = POWERS_OF_TWO[::6] if quick else POWERS_OF_TWO
-            for row in measure_group(mpi, sweep, sizes, 50 if quick else 200):
-                measured[mpi.name, at(sweep, row)] = row
+            runs = 1 if quick else RUNS
+            measured |= measure_group(mpi, sweep, sizes, 50 if quick else 200, runs)
             done()
     return measured
 

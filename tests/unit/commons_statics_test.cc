@@ -186,6 +186,9 @@ TEST(CommonsStatics, StayWhereThreadsRun) {
 }
 
 TEST(CommonsStatics, StayWhereTuttiIsAmongThem) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "Tutti is not among them: it lies pages before them, with red zones in between";
+#endif
   adopt_statics();
   EXPECT_EQ(shared(g_array, sizeof g_array), nullptr);
 }

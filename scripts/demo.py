@@ -32,6 +32,8 @@ from rich.table import Table
 from rig import ROOT, Mpi, RigError, bench, mpis, run, size_text, time_text
 from tutti.errors import TuttiError
 
+# How long asp's ranks wait for each other varies, and a run takes a second: so many times as many.
+ASP_TURNS = 3
 ROWS_OF_IMB = (len(IMB_COLLECTIVES) - 1) * len(IMB_SIZES) + 1
 
 
@@ -59,7 +61,9 @@ class Steps:
     def __init__(self, progress: Progress, turns: int):
         self.turns = turns
         self._progress = progress
-        self._task = progress.add_task("", total=2 * turns * (ROWS_OF_IMB + 2) + ROWS_OF_IMB)
+        self._task = progress.add_task(
+            "", total=2 * turns * (ROWS_OF_IMB + 1 + ASP_TURNS) + ROWS_OF_IMB
+        )
 
     def say(self, what: str) -> None:
         self._progress.update(self._task, description=what)
@@ -68,8 +72,8 @@ class Steps:
         self._progress.advance(self._task, steps)
 
 
-def turns(steps: Steps, what: str, mpi: Mpi) -> Iterator[tuple[int, bool]]:
-    for turn in range(steps.turns):
+def turns(steps: Steps, what: str, mpi: Mpi, more: int = 1) -> Iterator[tuple[int, bool]]:
+    for turn in range(more * steps.turns):
         for with_tutti in (False, True):
             steps.say(f"{what} on {mpi.label}, {'with Tutti' if with_tutti else 'plain'}")
             yield turn, with_tutti
@@ -106,8 +110,9 @@ def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
     return limits
 
 
-def run_example(comparison: Comparison, what: str, steps: Steps) -> Comparison:
-    for turn, with_tutti in turns(steps, what, comparison.mpi):
+def run_example(comparison: Comparison, what: str, steps: Steps, more: int = 1) -> Comparison:
+    """`more`: times as many turns as usual."""
+    for turn, with_tutti in turns(steps, what, comparison.mpi, more):
         comparison.take(turn, with_tutti)
         steps.done()
     if not comparison.same_result():
@@ -126,6 +131,7 @@ def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]
         ),
         "asp (C)",
         steps,
+        ASP_TURNS,
     )
     digits = run_example(
         Comparison(openmpi, lambda _: digits_words(sys.executable), "weights", "in Allreduce"),
@@ -142,7 +148,9 @@ def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]
 
 def table_of(rows: list[Row], applications: list[Row], turns: int) -> Table:
     what = "time of a call on the slowest rank"
-    table = Table(title=f"2 ranks: {what}" + (f", medians of {turns} runs" if turns > 1 else ""))
+    table = Table(
+        title=f"2 ranks: {what}" + (f", medians of {turns} runs or more" if turns > 1 else "")
+    )
     table.add_column("collective", no_wrap=True)
     for name in ("size", "MPI alone", "with Tutti", "ratio", "physical limit"):
         table.add_column(name, justify="right")

@@ -68,7 +68,7 @@ for folder in tests/*/; do
   compgen -G "$folder/test_*.py" >/dev/null || continue
   case $folder in
     tests/layers) ;;
-    tests/bench | tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
+    tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
     tests/examples) step "$folder" run_pytest_as_users_do "$folder" ;;
     tests/mpi)
       step "$folder, two at a time" run_two_pytests "$folder" -m "not alone"

@@ -81,7 +81,7 @@ def test_overlap_without_the_mpi_alone(run_bench) -> None:
 @pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 def test_work_is_shared(run_bench) -> None:
     words = ("--collective", "reduce", "--sizes", "8,16", "--measure", "overlap")
-    work = 4_000_000  # tens of milliseconds, beside which all else is nothing
+    work = 8_000_000  # tens of milliseconds, beside which all else is nothing
     code, events = run_bench(*words, "--work", f"{work},{work // 4}", "--iterations", "3")
     assert code == 0
     long, short = (event for event in events if event["event"] == "row")

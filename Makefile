@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-clients test-tsan test-asan test-clang clean
+.PHONY: help setup build test demo format test-clients fuzz test-tsan test-asan test-clang clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup:  ## install what is missing: Debian packages (as root), .venv, an MPI of each kind in .mpi
 	@scripts/setup.sh
@@ -25,6 +25,11 @@ format: setup  ## rewrite the sources as the format checks want them
 test-clients: setup  ## other people's programs under Tutti, all of it: half an hour
 	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
+
+SECONDS ?= 600
+fuzz: setup  ## random collectives on random MPIs with random options: ten minutes, or SECONDS=N
+	@scripts/build.sh
+	@OMPI_MCA_btl=^ofi OMPI_MCA_mtl=^ofi .venv/bin/python scripts/fuzz.py --seconds $(SECONDS)
 
 test-tsan: setup  ## the unit tests under ThreadSanitizer
 	@scripts/sanitize.sh tsan

@@ -170,7 +170,7 @@ const coll::Stores* wanted_stores() {
 }
 
 // What this rank sends or receives.
-std::size_t moved_bytes(const coll::Work& work) {
+inline std::size_t moved_bytes(const coll::Work& work) {
   std::size_t in = 0, out = 0;
   for (const coll::Block& block : work.in) in += block.bytes;
   for (const coll::Block& block : work.out) out += block.bytes;
@@ -259,7 +259,7 @@ bool Team::revoked() const {
 }
 
 // By the first algorithm of its table that fits. False when it met an error.
-bool Team::perform(coll::Collective collective, const coll::Work& work) {
+inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
   const coll::Facts facts{size(), work.bytes()};
   for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
     if (!row.fits(facts)) continue;

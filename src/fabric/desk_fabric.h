@@ -53,10 +53,16 @@ class DeskFabric {
 
   void post(Step step, Bytes payload) {
     assert(payload.size() <= segment::payload_bytes);
+    post_with(step, [&](std::byte* to) {
+      if (!payload.empty()) std::memcpy(to, payload.data(), payload.size());
+    });
+  }
+  template <class Fill>
+  void post_with(Step step, Fill fill) {
     Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
     segment::Line& line = mine.lines[step % segment::ring];
     line.call = call_;
-    if (!payload.empty()) std::memcpy(line.payload, payload.data(), payload.size());
+    fill(line.payload);
     line.step.store(step, std::memory_order_release);  // pairs with the load in Posted::poll
     host_.wake(line.step, mine.sleepers);
     // The next post's line is in the caches of those who read it last: to get it takes as long as

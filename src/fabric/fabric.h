@@ -7,7 +7,8 @@
 // The protocol. Members count steps; a collective takes the same number of steps on each of them.
 //   room(s)       awaits that my line of step s is no longer read by anyone
 //   staging_room(s)  the same for my line and my staging slot
-//   post(s, ...)  publishes my payload of step s (after room(s) only)
+//   post(s, ...)  publishes my payload of step s (after room(s) only); post_with(s, fill) lets
+//                 fill(to) write it
 //   posted(q, s)  awaits and yields q's payload of step s
 //   finish(s)     says that I read nothing more of any step up to s; once a collective, at its end
 //   drained(s)    awaits that all the others have finished s: my buffers are mine again
@@ -62,6 +63,9 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.room(step) } -> Awaitable;
                    { f.staging_room(step) } -> Awaitable;
                    { f.post(step, payload) } -> std::same_as<void>;
+                   {
+                     f.post_with(step, [](std::byte*) {})
+                     } -> std::same_as<void>;
                    { f.posted(peer, step) } -> Awaitable;  // yields const std::byte*
                    {
                      f.expect(peer, step)

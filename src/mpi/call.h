@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,50 +20,24 @@ template <class H>
 struct Call {
   // `keeper`: of a nonblocking one.
   Call(const Native<H>& native, H communicator, Keeper<H>* keeper = nullptr)
-      : comm(communicator), native_(native), keeper_(keeper) {}
+      : site{native, communicator, keeper} {}
 
-  // What is sent and what is received, made when they are first asked for: small collectives that
-  // need none would notice.
-  Side<H>& out() { return made(out_); }
-  Side<H>& in() { return made(in_); }
-  // To be called once both are complete. In place, what is received leaves the own block.
+  // To be called once both sides are complete. In place, what is received leaves the own block.
   void settle() {
-    if (out_) out_->settle(true);
-    if (in_) in_->settle(!out_);
+    out.settle(true);
+    in.settle(out.empty());
   }
-  [[nodiscard]] std::span<const coll::Block> out_blocks() const { return blocks_of(out_); }
-  [[nodiscard]] std::span<const coll::Block> in_blocks() const { return blocks_of(in_); }
   // When it is over: to where only the MPI, or a layout, can put it.
-  void unpack() {
-    if (in_) in_->unpack();
-  }
-  std::size_t add_part(std::size_t begin, std::size_t count) {
-    if (!parts_) parts_.emplace();
-    parts_->push_back({begin, count});
-    return begin + count;
-  }
-  [[nodiscard]] std::span<const coll::Slice> parts() const { return parts_->all(); }
-  [[nodiscard]] bool blocking() const { return keeper_ == nullptr; }
+  void unpack() { in.unpack(); }
+  [[nodiscard]] bool blocking() const { return site.keeper == nullptr; }
 
-  H comm;
+  const Site<H> site;
   coll::Collective collective = coll::Collective::barrier;
   engine::Team* team = nullptr;
   coll::Work work;
+  Side<H> out{site}, in{site};  // what is sent, what is received
+  Few<coll::Slice> parts;       // of what is computed
   Temporary copy;
-
- private:
-  Side<H>& made(std::optional<Side<H>>& side) {
-    if (!side) side.emplace(native_, comm, keeper_);
-    return *side;
-  }
-  static std::span<const coll::Block> blocks_of(const std::optional<Side<H>>& side) {
-    return side ? side->blocks() : std::span<const coll::Block>();
-  }
-
-  const Native<H>& native_;
-  Keeper<H>* keeper_;
-  std::optional<Side<H>> out_, in_;
-  std::optional<Few<coll::Slice>> parts_;
 };
 
 // One that has given a request. It is the MPI's, until that calls the request's free function, and

@@ -41,10 +41,11 @@ inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence
 // when there is none.
-[[nodiscard]] const Entries& find_entries();  // once
+inline constinit std::atomic<const Entries*> g_entries{nullptr};
+[[nodiscard, gnu::cold]] const Entries& find_entries();
 [[nodiscard]] inline const Entries& entries() {
-  static const Entries& found = find_entries();
-  return found;
+  const Entries* found = g_entries.load(std::memory_order_acquire);
+  return found != nullptr ? *found : find_entries();
 }
 
 }  // namespace tutti::mpi

@@ -6,6 +6,8 @@
 
 using tutti::mpi::Aint;
 using tutti::mpi::entries;
+using tutti::mpi::Entries;
+using tutti::mpi::pass;
 using tutti::mpi::Word;
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -32,18 +34,18 @@ TUTTI_EXPORT int MPI_Win_test(Word window, int* flag) { return entries().win_tes
 
 // Those with counts come in two forms, each blocking and not: `more` is one more than
 // `count`.
-#define TUTTI_COLLECTIVE(name, Name, count, more)                                  \
-  TUTTI_EXPORT int MPI_##Name(TUTTI_PARAMETERS_##count) {                          \
-    return tutti::mpi::pass(entries().name, TUTTI_ARGUMENTS_##count);              \
-  }                                                                                \
-  TUTTI_EXPORT int MPI_##Name##_c(TUTTI_PARAMETERS_##count) {                      \
-    return tutti::mpi::pass(entries().large.name, TUTTI_ARGUMENTS_##count);        \
-  }                                                                                \
-  TUTTI_EXPORT int MPI_I##name(TUTTI_PARAMETERS_##more) {                          \
-    return tutti::mpi::pass(entries().started.name, TUTTI_ARGUMENTS_##more);       \
-  }                                                                                \
-  TUTTI_EXPORT int MPI_I##name##_c(TUTTI_PARAMETERS_##more) {                      \
-    return tutti::mpi::pass(entries().large_started.name, TUTTI_ARGUMENTS_##more); \
+#define TUTTI_COLLECTIVE(name, Name, count, more)                         \
+  TUTTI_EXPORT int MPI_##Name(TUTTI_PARAMETERS_##count) {                 \
+    return pass(TUTTI_ENTRY(name), TUTTI_ARGUMENTS_##count);              \
+  }                                                                       \
+  TUTTI_EXPORT int MPI_##Name##_c(TUTTI_PARAMETERS_##count) {             \
+    return pass(TUTTI_ENTRY(large.name), TUTTI_ARGUMENTS_##count);        \
+  }                                                                       \
+  TUTTI_EXPORT int MPI_I##name(TUTTI_PARAMETERS_##more) {                 \
+    return pass(TUTTI_ENTRY(started.name), TUTTI_ARGUMENTS_##more);       \
+  }                                                                       \
+  TUTTI_EXPORT int MPI_I##name##_c(TUTTI_PARAMETERS_##more) {             \
+    return pass(TUTTI_ENTRY(large_started.name), TUTTI_ARGUMENTS_##more); \
   }
 
 TUTTI_COLLECTIVE(bcast, Bcast, 5, 6)

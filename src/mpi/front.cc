@@ -12,12 +12,17 @@ namespace tutti::mpi {
 
 // MPICH's handles are ints, the others' pointers; nothing else differs once the handles are known.
 const Entries& find_entries() {
-  const Library library = find_library();
-  if (library.handle == nullptr) {
-    log::fatal("an MPI function was called, but no MPI library is loaded in this process");
-    std::_Exit(1);
-  }
-  return library.family == Family::mpich ? Front<int>::open(library) : Front<void*>::open(library);
+  static const Entries& found = []() -> const Entries& {
+    const Library library = find_library();
+    if (library.handle == nullptr) {
+      log::fatal("an MPI function was called, but no MPI library is loaded in this process");
+      std::_Exit(1);
+    }
+    const bool mpich = library.family == Family::mpich;
+    return mpich ? Front<int>::open(library) : Front<void*>::open(library);
+  }();
+  g_entries.store(&found, std::memory_order_release);
+  return found;
 }
 
 }  // namespace tutti::mpi

@@ -26,6 +26,10 @@
 
 namespace tutti::mpi {
 
+// For lambdas that name a part of the function around them: a call would cost a small collective
+// more than what they do.
+#define TUTTI_INLINE __attribute__((always_inline))
+
 template <class H>
 class Front {
  public:
@@ -41,11 +45,18 @@ class Front {
     const char* why = "";  // there is no team
   };
 
-  // The seat that a thread looked up last.
+  // What a thread looked up last: of a communicator, and of a predefined operation on a predefined
+  // type.
   struct Recent {
     H comm{};
     Seat* seat = nullptr;
     std::uint64_t deletions = 0;
+    struct {
+      H type{}, op{};
+      const reduce::Kernel* kernel = nullptr;
+      std::size_t element_bytes = 0;
+      int work_op = 0;  // as Work::op
+    } plan;
   };
 
   // --- the run's life (front_life.cc)
@@ -124,6 +135,7 @@ class Front {
   [[nodiscard]] int enter(H comm, Prepare prepare);
   template <class Prepare>
   [[nodiscard]] int enter(H comm, Prepare prepare, void* request);
+  [[nodiscard]] int fail(const Call<H>& call, engine::Trouble trouble);
   // What a trouble is to the communicator's error handler; the default one ends the job.
   [[nodiscard]] int code_of(engine::Trouble trouble) const {
     const ErrorClasses classes = error_classes(library_.family);
@@ -144,6 +156,7 @@ class Front {
                                Count count, H type, H op);
   // (front_moves.h) `add_in` and `add_out` fill a side where its arguments are significant.
   bool add_evenly(Side<H>& side, const void* base, Count count, H type, int members);
+  bool add_others(Side<H>& side, const void* base, Count count, H type, int members);
   template <class N, class D>
   bool add_listed(Side<H>& side, const void* base, const N* counts, const D* displacements, H type,
                   int members);

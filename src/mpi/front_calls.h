@@ -23,21 +23,25 @@ inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op)
 // `prepare` fills in the call. What is returned is what MPI_X returns, or `left`.
 template <class H>
 template <class Prepare>
-int Front<H>::enter(H comm, Prepare prepare) {
+[[gnu::always_inline]] inline int Front<H>::enter(H comm, Prepare prepare) {
   Call<H> call(native_, comm);
   if (!prepare(call)) return left;
   const engine::Trouble trouble = call.team->run(call.collective, call.work);
-  if (trouble != engine::Trouble::none) [[unlikely]] {
-    if (trouble == engine::Trouble::told && call.team->revoked()) {
-      (void)leave(call, revoked);
-      return left;
-    }
-    const int code = code_of(trouble);
-    native_.comm_call_errhandler(comm, code);
-    return code;
-  }
+  if (trouble != engine::Trouble::none) [[unlikely]]
+    return fail(call, trouble);
   call.unpack();
   return 0;
+}
+
+template <class H>
+int Front<H>::fail(const Call<H>& call, engine::Trouble trouble) {
+  if (trouble == engine::Trouble::told && call.team->revoked()) {
+    (void)leave(call, revoked);
+    return left;
+  }
+  const int code = code_of(trouble);
+  native_.comm_call_errhandler(call.site.comm, code);
+  return code;
 }
 
 template <class H>
@@ -57,7 +61,7 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
     return buffer != nullptr;
   }
   const bool sends = call.team->rank() == root;
-  Side<H>& side = sends ? call.out() : call.in();
+  Side<H>& side = sends ? call.out : call.in;
   side.flatten();
   side.add(buffer, 0, count, element);
   side.settle(sends);
@@ -69,15 +73,20 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
 // The kernel for a reduction, with the size of its elements; without one the MPI computes.
 template <class H>
 bool Front<H>::plan(Call<H>& call, H type, H op) {
-  const OpRow* operation = ops_.find(key(op));
-  const DatatypeRow* row = types_.find(key(type));
-  call.work.kernel = detail::kernel_of(row, operation);
-  if (call.work.kernel == nullptr)
-    return leave(call, operation == nullptr ? "user-defined operation"
-                       : row == nullptr     ? "derived datatype"
-                                            : "no kernel for this datatype");
-  call.work.element_bytes = reduce::size_of(row->type);
-  call.work.op = 1 + static_cast<int>(operation->op);
+  auto& last = recent().plan;
+  if (last.kernel == nullptr || last.type != type || last.op != op) [[unlikely]] {
+    const OpRow* operation = ops_.find(key(op));
+    const DatatypeRow* row = types_.find(key(type));
+    const reduce::Kernel* kernel = detail::kernel_of(row, operation);
+    if (kernel == nullptr)
+      return leave(call, operation == nullptr ? "user-defined operation"
+                         : row == nullptr     ? "derived datatype"
+                                              : "no kernel for this datatype");
+    last = {type, op, kernel, reduce::size_of(row->type), 1 + static_cast<int>(operation->op)};
+  }
+  call.work.kernel = last.kernel;
+  call.work.element_bytes = last.element_bytes;
+  call.work.op = last.work_op;
   return true;
 }
 
@@ -112,11 +121,12 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   for (int i = 0; i < call.team->size(); ++i) {
     const N each = counts != nullptr ? counts[i] : count;
     if (each < 0) return false;
-    all = call.add_part(all, static_cast<std::size_t>(each));
+    call.parts.push_back({all, static_cast<std::size_t>(each)});
+    all += static_cast<std::size_t>(each);
   }
   if (all == 0) return false;
   coll::Work& work = call.work;
-  work = {.send = send, .recv = recv, .count = all, .parts = call.parts()};
+  work = {.send = send, .recv = recv, .count = all, .parts = call.parts.all()};
   if (!plan(call, type, op)) return false;
   const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
   if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
@@ -158,7 +168,7 @@ int Front<H>::ibarrier(Word comm, void* request) {
 template <class H>
 template <class N, class D, class... Request>
 int Front<H>::bcast(void* buffer, N count, Word type, int root, Word comm, Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_bcast(call, buffer, count, handle(type), root);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -171,7 +181,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::reduce(const void* send, void* recv, N count, Word type, Word op, int root, Word comm,
                      Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return root >= 0 &&  // MPI_ROOT and MPI_PROC_NULL are for intercommunicators
            self_->take_reduction(call, send, recv, count, handle(type), handle(op), root);
   };
@@ -185,7 +195,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::allreduce(const void* send, void* recv, N count, Word type, Word op, Word comm,
                         Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_reduction(call, send, recv, count, handle(type), handle(op), everyone);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -198,7 +208,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::reduce_scatter(const void* send, void* recv, const N* counts, Word type, Word op,
                              Word comm, Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_reduce_scatter(call, send, recv, counts, N{0}, handle(type), handle(op));
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -211,7 +221,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::reduce_scatter_block(const void* send, void* recv, N count, Word type, Word op,
                                    Word comm, Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->template take_reduce_scatter<N>(call, send, recv, nullptr, count, handle(type),
                                                   handle(op));
   };
@@ -226,7 +236,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::scan(const void* send, void* recv, N count, Word type, Word op, Word comm,
                    Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_scan(call, Collective::scan, send, recv, count, handle(type), handle(op));
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -239,7 +249,7 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::exscan(const void* send, void* recv, N count, Word type, Word op, Word comm,
                      Request... request) {
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_scan(call, Collective::exscan, send, recv, count, handle(type), handle(op));
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;

@@ -287,7 +287,10 @@ inline typename Front<H>::Seat* Front<H>::seat_of(H comm, bool may_take) {
   if (last.seat != nullptr && last.comm == comm && last.deletions == deletions) [[likely]]
     return last.seat;
   Seat* seat = look_up_seat(comm, may_take);
-  if (seat != nullptr) last = {comm, seat, deletions};
+  if (seat == nullptr) return nullptr;
+  last.comm = comm;
+  last.seat = seat;
+  last.deletions = deletions;
   return seat;
 }
 
@@ -372,11 +375,11 @@ void Front<H>::made(const void* comm) {
 }
 
 template <class H>
-inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
+[[gnu::always_inline]] inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
   call.collective = collective;
   if (!is_ready()) return false;
-  if (in_finalize() || call.comm == null_comm_) return false;
-  Seat* seat = seat_of(call.comm, call.blocking());
+  if (in_finalize() || call.site.comm == null_comm_) return false;
+  Seat* seat = seat_of(call.site.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) return leave(call, seat->why);
   if (!call.blocking() && seat->team->revoked()) return leave(call, revoked);

@@ -8,9 +8,20 @@ namespace tutti::mpi {
 
 // Blocks of `count` elements one after the other, one for each of `members`.
 template <class H>
-bool Front<H>::add_evenly(Side<H>& side, const void* base, Count count, H type, int members) {
+[[gnu::always_inline]] inline bool Front<H>::add_evenly(Side<H>& side, const void* base,
+                                                        Count count, H type, int members) {
+  if (count < 0) return false;
+  const DatatypeRow* row = dense_types_.find(key(type));
+  if (row == nullptr) [[unlikely]]
+    return add_others(side, base, count, type, members);
+  side.add_row(base, static_cast<std::size_t>(count) * row->bytes, members);
+  return true;
+}
+
+template <class H>
+bool Front<H>::add_others(Side<H>& side, const void* base, Count count, H type, int members) {
   Described<H> element;
-  if (count < 0 || !describe(type, element)) return false;
+  if (!describe(type, element)) return false;
   for (int i = 0; i < members; ++i) side.add(base, i * count * element.extent, count, element);
   return true;
 }
@@ -43,18 +54,19 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 }
 
 template <class H>
-bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
+[[gnu::always_inline]] inline bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
   call.settle();
   call.work.count = bytes;
   call.work.root = root;
-  call.work.out = call.out_blocks();
-  call.work.in = call.in_blocks();
+  call.work.out = call.out.blocks();
+  call.work.in = call.in.blocks();
   return true;
 }
 
 // For a collective in which every member says something of every other.
 template <class H>
-bool Front<H>::find_listing_team(Call<H>& call, Collective collective) {
+[[gnu::always_inline]] inline bool Front<H>::find_listing_team(Call<H>& call,
+                                                               Collective collective) {
   if (!find_team(call, collective)) return false;
   if (call.team->size() <= coll::exchange::most_listed) return true;
   return leave(call, "too many ranks for this collective");
@@ -62,74 +74,80 @@ bool Front<H>::find_listing_team(Call<H>& call, Collective collective) {
 
 template <class H>
 template <class Add>
-bool Front<H>::take_gather(Call<H>& call, Collective collective, const void* send, Count send_count,
-                           H send_type, const void* recv, int root, Add add_in) {
+[[gnu::always_inline]] inline bool Front<H>::take_gather(Call<H>& call, Collective collective,
+                                                         const void* send, Count send_count,
+                                                         H send_type, const void* recv, int root,
+                                                         Add add_in) {
   const bool even = collective == Collective::gather;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
   const bool at_root = call.team->rank() == root;
-  if (at_root && (recv == in_place() || !add_in(call.in(), call.team->size()))) return false;
+  if (at_root && (recv == in_place() || !add_in(call.in, call.team->size()))) return false;
   if (!(at_root && send == in_place()) &&
-      (send == in_place() || !add_evenly(call.out(), send, send_count, send_type, 1)))
+      (send == in_place() || !add_evenly(call.out, send, send_count, send_type, 1)))
     return false;
-  const std::size_t bytes = even ? (at_root ? call.in() : call.out()).blocks()[0].bytes : 0;
+  const std::size_t bytes = even ? (at_root ? call.in : call.out).blocks()[0].bytes : 0;
   return (!even || bytes > 0) && move(call, root, bytes);
 }
 
 template <class H>
 template <class Add>
-bool Front<H>::take_scatter(Call<H>& call, Collective collective, Add add_out, const void* send,
-                            void* recv, Count recv_count, H recv_type, int root) {
+[[gnu::always_inline]] inline bool Front<H>::take_scatter(Call<H>& call, Collective collective,
+                                                          Add add_out, const void* send, void* recv,
+                                                          Count recv_count, H recv_type, int root) {
   const bool even = collective == Collective::scatter;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
   const bool at_root = call.team->rank() == root;
-  if (at_root && (send == in_place() || !add_out(call.out(), call.team->size()))) return false;
+  if (at_root && (send == in_place() || !add_out(call.out, call.team->size()))) return false;
   if (!(at_root && recv == in_place()) &&
-      (recv == in_place() || !add_evenly(call.in(), recv, recv_count, recv_type, 1)))
+      (recv == in_place() || !add_evenly(call.in, recv, recv_count, recv_type, 1)))
     return false;
-  const std::size_t bytes = even ? (at_root ? call.out() : call.in()).blocks()[0].bytes : 0;
+  const std::size_t bytes = even ? (at_root ? call.out : call.in).blocks()[0].bytes : 0;
   return (!even || bytes > 0) && move(call, root, bytes);
 }
 
 template <class H>
 template <class Add>
-bool Front<H>::take_allgather(Call<H>& call, Collective collective, const void* send,
-                              Count send_count, H send_type, const void* recv, Add add_in) {
+[[gnu::always_inline]] inline bool Front<H>::take_allgather(Call<H>& call, Collective collective,
+                                                            const void* send, Count send_count,
+                                                            H send_type, const void* recv,
+                                                            Add add_in) {
   if (!find_team(call, collective) || recv == in_place()) return false;
-  if (!add_in(call.in(), call.team->size())) return false;
+  if (!add_in(call.in, call.team->size())) return false;
   const std::size_t bytes =
-      collective == Collective::allgather ? call.in().blocks()[0].bytes : call.in().bytes();
+      collective == Collective::allgather ? call.in.blocks()[0].bytes : call.in.bytes();
   if (bytes == 0) return false;
   if (send != in_place())
-    return add_evenly(call.out(), send, send_count, send_type, 1) && move(call, 0, bytes);
-  call.in().settle(true);
+    return add_evenly(call.out, send, send_count, send_type, 1) && move(call, 0, bytes);
+  call.in.settle(true);
   const auto me = static_cast<std::size_t>(call.team->rank());
-  call.work = {.count = bytes, .out = call.in().blocks().subspan(me, 1), .in = call.in().blocks()};
+  call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
   return true;
 }
 
 template <class H>
 template <class AddOut, class AddIn>
-bool Front<H>::take_alltoall(Call<H>& call, Collective collective, AddOut add_out, AddIn add_in,
-                             const void* send, const void* recv) {
+[[gnu::always_inline]] inline bool Front<H>::take_alltoall(Call<H>& call, Collective collective,
+                                                           AddOut add_out, AddIn add_in,
+                                                           const void* send, const void* recv) {
   const bool even = collective == Collective::alltoall;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
-  if (recv == in_place() || !add_in(call.in(), call.team->size())) return false;
-  const std::size_t bytes = even ? call.in().blocks()[0].bytes : 0;
+  if (recv == in_place() || !add_in(call.in, call.team->size())) return false;
+  const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
   if (even && bytes == 0) return false;
-  if (send != in_place()) return add_out(call.out(), call.team->size()) && move(call, 0, bytes);
+  if (send != in_place()) return add_out(call.out, call.team->size()) && move(call, 0, bytes);
   // What is sent will be overwritten by what is received, so it is sent from a copy.
-  call.in().settle(true);
-  call.copy.reset(std::max<std::size_t>(1, call.in().bytes()));
+  call.in.settle(true);
+  call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
   std::byte* next = call.copy.get();
   const Described<H> byte{byte_, 1, 1};
-  for (const coll::Block& block : call.in().blocks()) {
+  for (const coll::Block& block : call.in.blocks()) {
     coll::pack(next, block, 0, block.bytes);
-    call.out().add(next, 0, static_cast<Count>(block.bytes), byte);
+    call.out.add(next, 0, static_cast<Count>(block.bytes), byte);
     next += block.bytes;
   }
-  call.work = {.count = bytes, .out = call.out().blocks(), .in = call.in().blocks()};
+  call.work = {.count = bytes, .out = call.out.blocks(), .in = call.in.blocks()};
   return true;
 }
 
@@ -137,10 +155,10 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::gather(const void* send, N send_count, Word send_type, void* recv, N recv_count,
                      Word recv_type, int root, Word comm, Request... request) {
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_gather(call, Collective::gather, send, send_count, handle(send_type), recv,
                               root, add_in);
   };
@@ -156,10 +174,10 @@ template <class N, class D, class... Request>
 int Front<H>::gatherv(const void* send, N send_count, Word send_type, void* recv, const N* counts,
                       const D* displacements, Word recv_type, int root, Word comm,
                       Request... request) {
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_gather(call, Collective::gatherv, send, send_count, handle(send_type), recv,
                               root, add_in);
   };
@@ -175,10 +193,10 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::scatter(const void* send, N send_count, Word send_type, void* recv, N recv_count,
                       Word recv_type, int root, Word comm, Request... request) {
-  const auto add_out = [&](Side<H>& out, int members) {
+  const auto add_out = [&](Side<H>& out, int members) TUTTI_INLINE {
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_scatter(call, Collective::scatter, add_out, send, recv, recv_count,
                                handle(recv_type), root);
   };
@@ -194,10 +212,10 @@ template <class N, class D, class... Request>
 int Front<H>::scatterv(const void* send, const N* counts, const D* displacements, Word send_type,
                        void* recv, N recv_count, Word recv_type, int root, Word comm,
                        Request... request) {
-  const auto add_out = [&](Side<H>& out, int members) {
+  const auto add_out = [&](Side<H>& out, int members) TUTTI_INLINE {
     return self_->add_listed(out, send, counts, displacements, handle(send_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_scatter(call, Collective::scatterv, add_out, send, recv, recv_count,
                                handle(recv_type), root);
   };
@@ -213,10 +231,10 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::allgather(const void* send, N send_count, Word send_type, void* recv, N recv_count,
                         Word recv_type, Word comm, Request... request) {
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_allgather(call, Collective::allgather, send, send_count, handle(send_type),
                                  recv, add_in);
   };
@@ -232,10 +250,10 @@ template <class N, class D, class... Request>
 int Front<H>::allgatherv(const void* send, N send_count, Word send_type, void* recv,
                          const N* counts, const D* displacements, Word recv_type, Word comm,
                          Request... request) {
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_allgather(call, Collective::allgatherv, send, send_count, handle(send_type),
                                  recv, add_in);
   };
@@ -250,13 +268,13 @@ template <class H>
 template <class N, class D, class... Request>
 int Front<H>::alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_count,
                        Word recv_type, Word comm, Request... request) {
-  const auto add_out = [&](Side<H>& out, int members) {
+  const auto add_out = [&](Side<H>& out, int members) TUTTI_INLINE {
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_alltoall(call, Collective::alltoall, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -272,14 +290,14 @@ int Front<H>::alltoallv(const void* send, const N* send_counts, const D* send_di
                         Word send_type, void* recv, const N* recv_counts,
                         const D* recv_displacements, Word recv_type, Word comm,
                         Request... request) {
-  const auto add_out = [&](Side<H>& out, int members) {
+  const auto add_out = [&](Side<H>& out, int members) TUTTI_INLINE {
     return self_->add_listed(out, send, send_counts, send_displacements, handle(send_type),
                              members);
   };
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_listed(in, recv, recv_counts, recv_displacements, handle(recv_type), members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_alltoall(call, Collective::alltoallv, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -300,13 +318,13 @@ int Front<H>::alltoallw(const void* send, const N* send_counts, const D* send_di
   // Arrays of handles are the MPI's own, whatever the size of a word.
   const auto* send_handles = reinterpret_cast<const H*>(send_types);
   const auto* recv_handles = reinterpret_cast<const H*>(recv_types);
-  const auto add_out = [&](Side<H>& out, int members) {
+  const auto add_out = [&](Side<H>& out, int members) TUTTI_INLINE {
     return self_->add_typed(out, send, send_counts, send_displacements, send_handles, members);
   };
-  const auto add_in = [&](Side<H>& in, int members) {
+  const auto add_in = [&](Side<H>& in, int members) TUTTI_INLINE {
     return self_->add_typed(in, recv, recv_counts, recv_displacements, recv_handles, members);
   };
-  const auto prepare = [&](Call<H>& call) {
+  const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
     return self_->take_alltoall(call, Collective::alltoallw, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;

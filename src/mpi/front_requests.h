@@ -65,7 +65,8 @@ void Front<H>::reap() {
     if (trouble == engine::Trouble::none) [[likely]]
       started->call.unpack();
     else
-      self_->requests_.fail({started->request, has_comm ? started->call.comm : self_->null_comm_,
+      self_->requests_.fail({started->request,
+                             has_comm ? started->call.site.comm : self_->null_comm_,
                              self_->code_of(trouble)});
     started->keeper.release();
     self_->requests_.remove(*started);

@@ -78,13 +78,13 @@ Function native(std::atomic<Function>& known, const char* name) {
   }
 
 // What not every MPI has is Tutti's throughout.
-#define TUTTI_STATUS_GATE(name, entry, count)              \
-  TUTTI_CHECK_ARITY(entry, count)                          \
-  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {  \
-    return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
-  }                                                        \
-  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) { \
-    return pass(entries().entry, TUTTI_ARGUMENTS_##count); \
+#define TUTTI_STATUS_GATE(name, entry, count)                 \
+  TUTTI_CHECK_ARITY(entry, count)                             \
+  TUTTI_EXPORT int MPI_##name(TUTTI_PARAMETERS_##count) {     \
+    return pass(TUTTI_ENTRY(entry), TUTTI_ARGUMENTS_##count); \
+  }                                                           \
+  TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {    \
+    return pass(TUTTI_ENTRY(entry), TUTTI_ARGUMENTS_##count); \
   }
 
 // Whoever opens and closes sessions but the MPI itself: their communicators may be anybody's.

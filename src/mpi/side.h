@@ -39,7 +39,7 @@ class Temporary {
   std::byte* memory_ = nullptr;
 };
 
-// A list that needs no heap while it is short.
+// A list that needs no heap while it is short, and nothing to be made or unmade.
 template <class T>
 class Few {
  public:
@@ -48,30 +48,32 @@ class Few {
   Few(const Few&) = delete;
   Few& operator=(const Few&) = delete;
 
-  void push_back(T value) {
-    if (count_ < few) [[likely]]
-      few_[count_] = value;
-    else
-      push_further(value);
-    ++count_;
+  // So many more at the end, for the caller to write.
+  T* extend(std::size_t more) {
+    if (count_ + more > few) [[unlikely]]
+      move_out(count_ + more);
+    T* const first = data() + count_;
+    count_ += more;
+    return first;
   }
+  void push_back(T value) { *extend(1) = value; }
   [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] T* data() { return count_ <= few ? few_ : many_.data(); }
-  [[nodiscard]] const T* data() const { return count_ <= few ? few_ : many_.data(); }
+  [[nodiscard]] T* data() { return many_ == nullptr ? few_ : many_->data(); }
+  [[nodiscard]] const T* data() const { return many_ == nullptr ? few_ : many_->data(); }
   [[nodiscard]] std::span<const T> all() const { return {data(), count_}; }
 
  private:
-  [[gnu::noinline]] void push_further(T value) {
-    if (count_ == few) many_.assign(few_, few_ + few);
-    many_.push_back(value);
+  [[gnu::noinline]] void move_out(std::size_t count) {
+    if (many_ == nullptr) many_ = std::make_unique<std::vector<T>>(few_, few_ + count_);
+    many_->resize(count);
   }
 
   static constexpr std::size_t few = 8;
   std::size_t count_ = 0;
+  std::unique_ptr<std::vector<T>> many_;
   union {  // not written before it is used
     T few_[few];
   };
-  std::vector<T> many_;
 };
 
 // What is to be known of a datatype.
@@ -153,12 +155,18 @@ class Keeper {
   } last_;
 };
 
+// What the sides of a call need for data that only the MPI can pack.
+template <class H>
+struct Site {
+  const Native<H>& native;
+  H comm;
+  Keeper<H>* keeper;  // of a nonblocking call
+};
+
 template <class H>
 class Side {
  public:
-  // `keeper`: of a nonblocking call.
-  Side(const Native<H>& native, H comm, Keeper<H>* keeper)
-      : native_(native), comm_(comm), keeper_(keeper) {}
+  explicit Side(const Site<H>& site) : site_(site) {}
 
   // For a collective that knows nothing of layouts.
   void flatten() { flat_ = true; }
@@ -173,6 +181,13 @@ class Side {
       add_special(address, bytes, count, type);
   }
 
+  // So many blocks without gaps, one after the other.
+  void add_row(const void* base, std::size_t bytes, int members) {
+    auto* address = static_cast<std::byte*>(const_cast<void*>(base));
+    coll::Block* block = blocks_.extend(static_cast<std::size_t>(members));
+    for (int i = 0; i < members; ++i, address += bytes) *block++ = {address, bytes, nullptr};
+  }
+
   // After the last add: gives opaque blocks a place, and fills it with what is to be sent.
   void settle(bool fill) {
     if (special_ != nullptr) [[unlikely]]
@@ -185,6 +200,7 @@ class Side {
   }
 
   [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_.all(); }
+  [[nodiscard]] bool empty() const { return blocks_.size() == 0; }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;
     for (const coll::Block& block : blocks()) sum += block.bytes;
@@ -200,8 +216,10 @@ class Side {
   };
   // Those blocks, in a copy without gaps.
   struct Special {
+    explicit Special(H comm) : packs_on(comm) {}
     std::vector<Opaque> parts;
     std::size_t bytes = 0;
+    H packs_on;  // the communicator
     Temporary packed;
   };
 
@@ -211,12 +229,11 @@ class Side {
       address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
       layout = nullptr;
     }
-    if (keeper_ != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) [[unlikely]] {
-      keeper_->keep(type);
-      if (type.opaque) comm_ = keeper_->packs_on(comm_);
-    }
+    Keeper<H>* const keeper = site_.keeper;
+    if (keeper != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) keeper->keep(type);
     if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
-      if (special_ == nullptr) special_ = std::make_unique<Special>();
+      if (special_ == nullptr) special_ = std::make_unique<Special>(site_.comm);
+      if (keeper != nullptr && type.opaque) special_->packs_on = keeper->packs_on(site_.comm);
       special_->parts.push_back({blocks_.size(), address, count, type});
       special_->bytes += bytes;
       layout = nullptr;
@@ -236,7 +253,7 @@ class Side {
         part.type.layout->pack(block.address, part.user, 0, block.bytes);
       else
         for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.pack(raw, bytes, comm_);
+          piece.pack(raw, bytes, special_->packs_on);
         });
     }
   }
@@ -247,7 +264,7 @@ class Side {
         part.type.layout->unpack(part.user, block.address, 0, block.bytes);
       else
         for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.unpack(raw, bytes, comm_);
+          piece.unpack(raw, bytes, special_->packs_on);
         });
     }
   }
@@ -260,17 +277,16 @@ class Side {
     std::byte* raw = blocks_.data()[part.index].address;
     for (Count done = 0; done < part.count; done += each) {
       const int piece = static_cast<int>(std::min(each, part.count - done));
-      body(Packable<H>(native_, part.user + done * part.type.extent, piece, part.type.type, raw),
+      body(Packable<H>(site_.native, part.user + done * part.type.extent, piece, part.type.type,
+                       raw),
            raw + done * size, static_cast<int>(piece * size));
     }
   }
 
-  const Native<H>& native_;
-  H comm_;
-  Keeper<H>* keeper_;
+  const Site<H>& site_;
   bool flat_ = false;
-  Few<coll::Block> blocks_;
   std::unique_ptr<Special> special_;
+  Few<coll::Block> blocks_;
 };
 
 }  // namespace tutti::mpi

@@ -10,7 +10,7 @@
 namespace tutti::coll::exchange {
 
 enum class Mode : std::uint8_t {
-  inlined,   // in the line itself
+  inlined,   // in the line itself, but what the sender would send itself
   packed,    // in the sender's staging slot of this step
   direct,    // in the sender's buffer, which it keeps until all have taken theirs
   streamed,  // through the sender's staging slots, a piece a step: nobody can reach its buffer
@@ -72,10 +72,10 @@ struct Bounce {
   std::byte* operator()() const { return f.scratch(before + bounce_bytes) + before; }
 };
 
-// What a member sends itself. `bounce` yields where it passes through if both have gaps.
-template <Fabric F, class FindBounce>
-void keep(F& f, const Block& to, const Block& from, FindBounce bounce, Stores stores) {
-  if (!admits(f, f.rank(), from.bytes, to)) return;
+// What a member sends itself, for which there is room. `bounce` yields where it passes through if
+// both have gaps.
+template <class FindBounce>
+void keep_admitted(const Block& to, const Block& from, FindBounce bounce, Stores stores) {
   const std::size_t bytes = from.bytes;
   if (to.address == from.address && to.layout == from.layout) return;  // in place
   if (from.layout == nullptr) return unpack(to, 0, from.address, bytes, stores);
@@ -84,6 +84,10 @@ void keep(F& f, const Block& to, const Block& from, FindBounce bounce, Stores st
     pack(bounce(), from, begin, piece);
     unpack(to, begin, bounce(), piece);
   });
+}
+template <Fabric F, class FindBounce>
+void keep(F& f, const Block& to, const Block& from, FindBounce bounce, Stores stores) {
+  if (admits(f, f.rank(), from.bytes, to)) keep_admitted(to, from, bounce, stores);
 }
 
 }  // namespace tutti::coll::exchange

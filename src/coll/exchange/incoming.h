@@ -27,11 +27,11 @@ class Incoming {
   void take(int index, const Block& into, Stores stores, bool alone) {
     const std::size_t bytes = admitted(index, into);
     if (bytes == 0) return;
-    const auto at =
-        static_cast<std::uint64_t>(index) * (header_.shape == Shape::strided ? header_.bytes : 0);
+    const std::uint64_t stride = header_.shape == Shape::strided ? header_.bytes : 0;
+    const std::uint64_t at = static_cast<std::uint64_t>(index) * stride;
     switch (header_.mode) {
-      case Mode::inlined:
-        return unpack(into, 0, rest_ + at, bytes);
+      case Mode::inlined:  // but what the sender would send itself
+        return unpack(into, 0, rest_ + (index < peer_ ? at : at - stride), bytes);
       case Mode::packed: {
         f_.take(Route::staged);
         const std::uint64_t offset =

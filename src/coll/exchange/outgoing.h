@@ -20,15 +20,7 @@ class Outgoing {
   // `blocks`: one for each member, or one for all of them; at least one.
   Outgoing(F& f, std::span<const Block> blocks, Use use = Use::read)
       : f_(f), blocks_(blocks), use_(use) {
-    header_.shape = shape();
-    for (const Block& block : blocks_) gaps_ = gaps_ || block.layout != nullptr;
-    if (header_.shape == Shape::single) blocks_ = blocks_.first(1);
-    for (const Block& block : blocks_) {
-      total_ += block.bytes;
-      header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
-    }
-    // What a list needs is found out when it is written.
-    if (header_.shape != Shape::listed) header_.mode = mode_for(way_of_all());
+    if (use == Use::written || !ride()) examine();
   }
 
   // Of a list, only after its post.
@@ -49,25 +41,51 @@ class Outgoing {
   }
 
   void post(Step step) {
-    std::byte* slot = f_.staging(f_.rank(), step);
-    if (header_.shape == Shape::listed) list(slot);
-    if (header_.mode == Mode::packed) gather(slot + table_bytes());
-    // Nobody else knows where the gaps are.
-    if (header_.mode == Mode::direct && gaps_) gather(copy());
-    f_.take(route());
-    std::byte payload[segment::payload_bytes];
-    std::memcpy(payload, &header_, sizeof header_);
-    std::size_t used = sizeof header_;
-    if (header_.mode == Mode::inlined) {
-      used += gather(payload + used);
-    } else {
-      std::memcpy(payload + used, &place_, sizeof place_);
-      used += sizeof place_;
-    }
-    f_.post(step, {payload, used});
+    if (header_.mode != Mode::inlined) return post_elsewhere(step);
+    f_.take(Route::line);
+    f_.post_with(step, [this](std::byte* to) {
+      std::memcpy(to, &header_, sizeof header_);
+      gather(to + sizeof header_, false);
+    });
   }
 
  private:
+  // Blocks of one size that the line holds together are in it. False: they are not like that.
+  [[nodiscard]] bool ride() {
+    const std::size_t each = blocks_[0].bytes;
+    const std::size_t sent = std::max<std::size_t>(1, blocks_.size() - 1);
+    if (each * sent > most_inline) return false;
+    for (const Block& block : blocks_)
+      if (block.bytes != each) return false;
+    header_ = {Mode::inlined, blocks_.size() == 1 ? Shape::single : Shape::strided, each};
+    return true;
+  }
+
+  void examine() {
+    header_.shape = shape();
+    for (const Block& block : blocks_) gaps_ = gaps_ || block.layout != nullptr;
+    if (header_.shape == Shape::single) blocks_ = blocks_.first(1);
+    for (const Block& block : blocks_) {
+      total_ += block.bytes;
+      header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
+    }
+    // What a list needs is found out when it is written.
+    header_.mode = header_.shape == Shape::listed ? Mode::packed : mode_for(way_of_all());
+  }
+
+  void post_elsewhere(Step step) {
+    std::byte* slot = f_.staging(f_.rank(), step);
+    if (header_.shape == Shape::listed) list(slot);
+    if (header_.mode == Mode::packed) gather(slot + table_bytes(), true);
+    // Nobody else knows where the gaps are.
+    if (header_.mode == Mode::direct && gaps_) gather(copy(), true);
+    f_.take(route());
+    f_.post_with(step, [this](std::byte* to) {
+      std::memcpy(to, &header_, sizeof header_);
+      std::memcpy(to + sizeof header_, &place_, sizeof place_);
+    });
+  }
+
   [[nodiscard]] Shape shape() {
     const Block& first = blocks_[0];
     if (blocks_.size() == 1) return Shape::single;
@@ -83,7 +101,6 @@ class Outgoing {
   }
 
   [[nodiscard]] Way way_of_all() {
-    if (use_ != Use::written && total_ <= most_inline) return Way::mapped;  // it will not matter
     if (gaps_) {
       if (use_ != Use::read) return Way::staged;
       place_ = {f_.offer(copy(), total_), header_.shape == Shape::strided ? longest() : 0};
@@ -96,9 +113,7 @@ class Outgoing {
 
   [[nodiscard]] Mode mode_for(Way way) {
     way_ = way;
-    const bool sent = use_ != Use::written;
-    if (sent && header_.shape != Shape::listed && total_ <= most_inline) return Mode::inlined;
-    const bool fits = sent && table_bytes() + total_ <= segment::staging_bytes;
+    const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
     const std::size_t least = way == Way::mapped ? chosen_direct_bytes : copied_bytes;
     if (fits && (longest() < least || way == Way::staged)) return Mode::packed;
     return way == Way::staged ? Mode::streamed : Mode::direct;
@@ -111,13 +126,13 @@ class Outgoing {
   // The same memory whenever it is asked for, with a bounce buffer behind it.
   [[nodiscard]] std::byte* copy() { return f_.scratch(total_ + bounce_bytes); }
 
-  // One block after another. What goes to myself leaves a hole.
-  std::size_t gather(std::byte* to) {
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < blocks_.size(); used += blocks_[i].bytes, ++i)
-      if (header_.shape == Shape::single || static_cast<int>(i) != f_.rank())
-        pack(to + used, blocks_[i], 0, blocks_[i].bytes);
-    return used;
+  // One block after another. What would go to myself leaves a hole, or none.
+  void gather(std::byte* to, bool hole) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const bool sent = header_.shape == Shape::single || static_cast<int>(i) != f_.rank();
+      if (sent) pack(to, blocks_[i], 0, blocks_[i].bytes);
+      if (sent || hole) to += blocks_[i].bytes;
+    }
   }
 
   // The table, once with cards; if the blocks are packed then, with their places instead.
@@ -143,7 +158,6 @@ class Outgoing {
   }
 
   [[nodiscard]] Route route() const {
-    if (header_.mode == Mode::inlined) return Route::line;
     if (header_.mode != Mode::direct) return Route::staged;
     return way_ == Way::mapped ? Route::mapped : Route::copied;
   }

@@ -11,32 +11,27 @@ enum class Kind : std::uint8_t { inclusive, exclusive };
 
 namespace detail {
 
-// One piece of the vectors. `sum` has room for it.
+// One piece of the vectors, through slots. `sum` has room for it.
 template <Fabric F>
-Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t count, bool slot,
+Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t count,
            std::byte* sum) {
   const std::size_t bytes = count * work.element_bytes;
   const auto* operand = static_cast<const std::byte*>(work.send) + begin * work.element_bytes;
   const Step step = f.next_step();
   if (f.rank() < f.size() - 1) {
-    if (slot) {
-      co_await f.staging_room(step);
-      reduce::copy(f.staging(f.rank(), step), operand, bytes);
-      f.post(step, {});
-    } else {
-      co_await f.room(step);
-      f.post(step, {operand, bytes});
-    }
+    co_await f.staging_room(step);
+    reduce::copy(f.staging(f.rank(), step), operand, bytes);
+    f.post(step, {});
   }
   for (int q = 0; q < f.rank(); ++q) {
-    const std::byte* theirs = co_await f.posted(q, step);
+    co_await f.posted(q, step);
     f.expect(q, step + 1);  // in a row of scans those before are ahead
-    if (slot) theirs = f.staging(q, step);
+    const std::byte* theirs = f.staging(q, step);
     if (q == 0)
       reduce::copy(sum, theirs, bytes);
     else
       work.kernel->apply(sum, sum, theirs, count, Stores::plain);
-    if (slot && f.size() == 2) hand_back(f.staging(q, step), bytes);
+    if (f.size() == 2) hand_back(f.staging(q, step), bytes);
   }
   f.finish(step);
   std::byte* result = static_cast<std::byte*>(work.recv) + begin * work.element_bytes;
@@ -52,10 +47,30 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
 
 template <Fabric F, Kind kind>
 Task line(F& f, const Work& work) {
-  LineBuffer buffer;
-  std::byte* const sum = buffer.bytes;
+  const Step step = f.next_step();
   f.take(Route::line);
-  co_await detail::piece(f, work, kind, 0, work.count, false, sum);
+  const Bytes operand{static_cast<const std::byte*>(work.send), work.bytes()};
+  if (f.rank() < f.size() - 1) {
+    co_await f.room(step);
+    f.post(step, operand);
+  }
+  if (f.rank() > 0) {
+    LineBuffer sum;
+    const std::byte* before = nullptr;  // the fold of those before
+    for (int q = 0; q < f.rank(); ++q) {
+      const std::byte* theirs = co_await f.posted(q, step);
+      f.expect(q, step + 1);  // in a row of scans those before are ahead
+      if (q > 0) work.kernel->apply(sum.bytes, before, theirs, work.count, Stores::plain);
+      before = q > 0 ? sum.bytes : theirs;
+    }
+    if (kind == Kind::inclusive)
+      work.kernel->apply(work.recv, before, operand.data(), work.count, Stores::plain);
+    else
+      std::memcpy(work.recv, before, operand.size());
+  } else if (kind == Kind::inclusive) {
+    std::memmove(work.recv, operand.data(), operand.size());
+  }
+  f.finish(step);
 }
 
 template <Fabric F, Kind kind>
@@ -64,7 +79,7 @@ Task staged(F& f, const Work& work) {
   std::byte* sum = f.scratch(segment::staging_bytes);
   const std::size_t each = segment::staging_bytes / work.element_bytes;
   for (std::size_t done = 0; done < work.count; done += each)
-    co_await detail::piece(f, work, kind, done, std::min(each, work.count - done), true, sum);
+    co_await detail::piece(f, work, kind, done, std::min(each, work.count - done), sum);
 }
 
 }  // namespace tutti::coll::scan

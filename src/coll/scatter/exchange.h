@@ -13,11 +13,16 @@ Task scatter(F& f, const Work& work) {
   using namespace exchange;
   const Step step = f.next_step();
   const int me = f.rank();
-  Streams<F> streams(f, static_cast<std::size_t>(f.size()));
   if (me == work.root) {
     Outgoing<F> mine(f, work.out);
     co_await mine.room(step);
     mine.post(step);
+    if (mine.mode() == Mode::inlined) {
+      if (!work.in.empty()) keep(f, work.in[0], mine.to(me), Bounce<F>{f}, work.stores);
+      f.finish(step);
+      co_return;
+    }
+    Streams<F> streams(f, work.out.size());
     streams.add(mine);
     co_await f.pause(0);
     f.begin_work();
@@ -34,9 +39,15 @@ Task scatter(F& f, const Work& work) {
   } else {
     Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
+    if (root.mode() == Mode::inlined) {
+      root.take(me, work.in[0], work.stores, true);
+      f.finish(step);
+      co_return;
+    }
     f.begin_work();
     root.take(me, work.in[0], work.stores, f.size() == 2);
     co_await f.pause(work.in[0].bytes);
+    Streams<F> streams(f, static_cast<std::size_t>(f.size()));
     streams.add(work.root, root, me, work.in[0]);
     if (streams.empty())
       f.finish(step);

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random collectives on random MPIs, numbers of ranks and options, until the time is over.
+
+Each run is one of tests/mpi's random programs, from a case on that `make test` does not try, whose
+results are compared with the MPI's own. In between, the algorithms run in the simulator under
+schedules that were not tried before. The first run that is wrong or hangs ends it, with the
+command that repeats it.
+
+    fuzz.py [--seconds N] [--seed N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+
+from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi  # noqa: E402
+
+SIMULATED = ROOT / "build/release/tests/coll_schedules_test"
+RUN_LIMIT_S = 300  # a run takes seconds
+FIRST_CASES = 10_000_000  # cases are numbered from 0; `make test` tries the first hundreds
+
+# What changes the way that data takes or who moves it, and no result.
+OPTIONS = {
+    "TUTTI_MEMORY": ["commons,cma,bounce", "cma", "bounce"],
+    "TUTTI_PROGRESS": ["auto", "bind", "none"],
+    "TUTTI_STORES": ["auto", "plain", "streaming"],
+    "TUTTI_CHECK": ["usual", "strict"],
+    "TUTTI_COMMONS_THRESHOLD": ["1K", "8K", "64K"],
+    "TUTTI_SPIN": ["0", "2000"],
+    "TUTTI_YIELD": ["0", "200"],
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run: what it is called in the summary, its command and environment, and what it says."""
+
+    kind: str
+    command: list[str]
+    environment: dict[str, str]
+    good: str  # matches what a right run prints
+
+    def __str__(self) -> str:
+        settings = [f"{name}={value}" for name, value in self.environment.items()]
+        return shlex.join(["env", *settings, *self.command])
+
+
+def on_an_mpi(draw: random.Random) -> Trial:
+    mpi: Mpi = draw.choice([*MAIN, *MAIN, *OTHERS])
+    ranks = draw.choice([1, 2, 2, 2, 3, 3, 4, 5, 7])
+    crowded = ranks > (os.cpu_count() or 1)
+    slowness = mpi.sharing_slowness * (1 if mpi is OPENMPI else 4) if crowded else 1
+    program = draw.choice(["moves", "nonblocking"])
+    cases = (200 if program == "moves" else 40) // slowness
+    words = [str(mpi.compile(f"{program}.cc"))]
+    words += ["--cases", str(max(4, cases)), "--first", str(draw.randrange(1000, FIRST_CASES))]
+    if mpi.name == "debian-mpich" and program == "nonblocking":
+        words += ["--in-place-reduce", "0", "--forget", "0"]  # it crashes by itself
+    settings = [f"{name}={draw.choice(values)}" for name, values in OPTIONS.items()]
+    launch = [mpi.mpirun, *(mpi.crowded if crowded else ()), "-n", str(ranks)]
+    command = [*launch, "env", f"LD_PRELOAD={LIBRARY}", *settings, *words]
+    return Trial(
+        f"{mpi.name}, {program}", command, mpi.environment, rf"{program}: \d+ compared, 0 wrong"
+    )
+
+
+def simulated(draw: random.Random) -> Trial:
+    seed = str(draw.randrange(100_000, 1 << 60))
+    return Trial(
+        "simulator", [str(SIMULATED), "--gtest_brief=1"], {"TUTTI_TEST_SEED": seed}, "PASSED"
+    )
+
+
+def run(trial: Trial) -> str:
+    """What is wrong, or nothing."""
+    try:
+        result = subprocess.run(
+            trial.command,
+            env=os.environ | trial.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=RUN_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as hung:
+        said = hung.stdout.decode(errors="replace") if isinstance(hung.stdout, bytes) else ""
+        return f"did not end within {RUN_LIMIT_S} s\n{said[-2000:]}"
+    if result.returncode == 0 and re.search(trial.good, result.stdout):
+        return ""
+    return f"exit code {result.returncode}\n{result.stdout[-2000:]}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=600, help="how long to try; default: 600")
+    parser.add_argument("--seed", type=int, default=None, help="of the choices; default: the time")
+    arguments = parser.parse_args()
+    seed = arguments.seed if arguments.seed is not None else int(time.time())
+    draw = random.Random(seed)
+    console = Console(stderr=True)
+    console.print(f"seed {seed}", highlight=False)
+    done: Counter[str] = Counter()
+    begin = time.monotonic()
+    columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", total=arguments.seconds)
+        while (elapsed := time.monotonic() - begin) < arguments.seconds:
+            trial = simulated(draw) if draw.random() < 0.2 else on_an_mpi(draw)
+            progress.update(bar, description=trial.kind, completed=elapsed)
+            if wrong := run(trial):
+                console.print(f"{trial.kind}: {wrong}", markup=False, highlight=False)
+                console.print(f"again:\n  {trial}", markup=False, highlight=False, soft_wrap=True)
+                return 1
+            done[trial.kind] += 1
+    for kind, count in sorted(done.items()):
+        print(f"{count:5} {kind}")
+    print(f"{sum(done.values()):5} runs, none wrong (seed {seed})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

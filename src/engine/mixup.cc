@@ -37,6 +37,13 @@ std::uint64_t starts_of(const Desk& desk) {
   return desk.starts.count.load(std::memory_order_acquire);  // pairs with publish_start()
 }
 
+// Whether its owner has come to the blocking collective whose first step is `first`. Who posts
+// nothing in it is waited for by nobody there.
+bool has_entered(const Desk& desk, Step first) {
+  return desk.lines[first % segment::ring].step.load(std::memory_order_acquire) >= first ||
+         desk.done.load(std::memory_order_acquire) >= first;
+}
+
 const Starts::Start& start_of(const Desk& desk, std::uint64_t number) {
   return desk.starts.latest[number % Starts::kept];
 }
@@ -59,10 +66,10 @@ std::optional<Mixup> find_mixup_in_call(Desks desks, int rank, Step first, std::
     if (starts_of(theirs) < next) continue;
     const Starts::Start& start = start_of(theirs, next);
     const Step after = start.after.load(std::memory_order_relaxed);
-    if (after >= first) continue;  // it has been in this call
+    if (after >= first || has_entered(theirs, first)) continue;  // it has been in this call, or is
     const std::uint64_t before = call_after(mine, after);
     return Mixup{peer, start.call.load(std::memory_order_relaxed), rank,
-                 before != 0 ? before : call};
+                 before != 0 ? before : call, next};
   }
   return {};
 }
@@ -77,9 +84,9 @@ std::optional<Mixup> find_mixup_in_wait(Desks desks, int rank) {
     if (starts_of(mine) < next) continue;
     const Starts::Start& start = start_of(mine, next);
     const Step after = start.after.load(std::memory_order_relaxed);
-    if (done <= after) continue;
+    if (done <= after || has_entered(mine, done)) continue;
     return Mixup{rank, start.call.load(std::memory_order_relaxed), peer,
-                 call_after(desks, peer, after)};
+                 call_after(desks, peer, after), next};
   }
   return {};
 }

@@ -5,8 +5,13 @@
 //
 // So each start of a nonblocking collective is published with the step of the blocking ones that it
 // came after. Whoever waits for long compares: a member that has started one more than another, and
-// before a blocking call which that one is in or has done, has called something else in its place,
-// whatever either does next. That costs blocking calls nothing.
+// before a blocking call which that one is in or has done, has called something else in its place.
+// That costs blocking calls nothing.
+//
+// It is also what it looks like for a while when both call the same two, a blocking one and a
+// nonblocking one, each in another order. That is wrong too, but goes well: neither has to wait in
+// one for the other. So members that are in the same blocking call, or have done it, are mixed up
+// only if that shows elsewhere, and what is found counts when it has lasted.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +29,12 @@ struct Mixup {
   std::uint64_t started;
   int blocker;
   std::uint64_t blocking;
+  std::uint64_t number;  // how many the starter has started up to that one
+
+  // The same two members at odds over the same start: they have been since it was first found.
+  [[nodiscard]] bool same_as(const Mixup& other) const {
+    return starter == other.starter && blocker == other.blocker && number == other.number;
+  }
 };
 
 // `desks` are those of the team's blocking collectives.

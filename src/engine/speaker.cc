@@ -7,10 +7,12 @@
 
 #include "base/base.h"
 #include "engine/engine.h"
-#include "engine/mixup.h"
 
 namespace tutti::engine {
 namespace {
+
+// Ranks that call the same in another order need not be late by so much.
+constexpr std::chrono::seconds believed_after{1};
 
 // "MPI_Allreduce (MPI_SUM) of 8 bytes". 0: some call, not known which.
 const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
@@ -45,6 +47,12 @@ bool Speaker::find_mixup() {
                          ? find_mixup_in_call(desks, rank_, first_step_(fabric_), call_(fabric_))
                          : find_mixup_in_wait(desks, rank_);
   if (!mixup) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!suspicion_ || !suspicion_->same_as(*mixup)) {
+    suspicion_ = mixup;
+    suspected_ = now;
+  }
+  if (now - suspected_ < believed_after) return false;
   trouble_ = Trouble::mismatched;
   char text[2][96];
   log::fatal(

@@ -3,10 +3,13 @@
 // of them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/mixup.h"
 #include "engine/node.h"
 #include "fabric/peers.h"
 
@@ -64,6 +67,8 @@ class Speaker {
   fabric::Step (*first_step_)(const void*);
   fabric::Step (*last_step_)(const void*);
   Trouble trouble_ = Trouble::none;
+  std::optional<Mixup> suspicion_;
+  std::chrono::steady_clock::time_point suspected_;
 };
 
 }  // namespace tutti::engine

@@ -61,3 +61,11 @@ def test_what_is_legal_is_no_mixup(mpi: Mpi, ranks: int) -> None:
     result = mpi.run(ranks, command, {})
     assert result.returncode == 0 and "mixups: 0 wrong" in result.stdout, result.stdout[-3000:]
     assert "tutti:" not in result.stdout
+
+
+@every_mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_goes_well_is_no_mixup(mpi: Mpi, ranks: int) -> None:
+    result = mpi.run(ranks, [str(mpi.compile("mixups.cc")), "swapped", "40"], {})
+    assert result.returncode == 0 and "mixups: 0 wrong" in result.stdout, result.stdout[-3000:]
+    assert "tutti:" not in result.stdout

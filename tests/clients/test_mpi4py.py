@@ -61,6 +61,8 @@ def check(mpi: Mpi, ranks: int, options: list[str], at_least: int, say, bare: bo
     ours, new = compare(mpi, ranks, options, always_bare=bare, say=say)
     assert not new, "\n".join(new)
     assert len(ours.ended) >= at_least
+    if not ours.ended:
+        return  # Intel MPI's launcher ends the job at the first spawn, bare too
     # Of every collective that Tutti knows.
     idle = [name for name, row in ours.run.calls.items() if row["taken"] == 0]
     assert ranks == 1 or (ours.run.calls and not idle), f"none taken over: {idle}"

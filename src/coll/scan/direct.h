@@ -37,16 +37,29 @@ void fold(F& f, const Work& work, Kind kind, const Cards* cards, std::size_t beg
         f.write(q, cards[q].recv, offset, prefix, bytes);
       }
     };
-    std::byte* sum = scratch + block_bytes;
-    std::byte* next = sum + block_bytes;
-    reduce::copy(sum, operand(0), bytes);
+    // Prefixes that go to no memory of this member's, or are read again after a streaming store.
+    std::byte* next = scratch + block_bytes;
+    std::byte* other = next + block_bytes;
+    const std::byte* sum = operand(0);
+    if (sum == scratch) sum = static_cast<std::byte*>(std::memcpy(other, sum, bytes));
     if (kind == Kind::inclusive) give(0, sum);
     for (int q = 1; q < f.size(); ++q) {
-      // In place the result replaces the operand, which must have been used by then.
-      const bool used = kind == Kind::inclusive || q < f.size() - 1;
-      if (used) work.kernel->apply(next, sum, operand(q), n, Stores::plain);
-      give(q, kind == Kind::inclusive ? next : sum);
-      std::swap(sum, next);
+      const bool last = q == f.size() - 1;
+      if (kind == Kind::exclusive) {
+        // In place the result replaces the operand, which must have been used by then.
+        if (!last) work.kernel->apply(next, sum, operand(q), n, Stores::plain);
+        give(q, sum);
+      } else if (std::byte* out = f.map(q, cards[q].recv);
+                 out != nullptr && (last || work.stores == Stores::plain)) {
+        work.kernel->apply(out + offset, sum, operand(q), n, work.stores);
+        sum = out + offset;
+        continue;
+      } else {
+        work.kernel->apply(next, sum, operand(q), n, Stores::plain);
+        give(q, next);
+      }
+      sum = next;
+      std::swap(next, other);
     }
   }
 }

@@ -66,10 +66,15 @@ std::optional<Mixup> find_mixup_in_call(Desks desks, int rank, Step first, std::
     if (starts_of(theirs) < next) continue;
     const Starts::Start& start = start_of(theirs, next);
     const Step after = start.after.load(std::memory_order_relaxed);
-    if (after >= first || has_entered(theirs, first)) continue;  // it has been in this call, or is
+    if (after >= first) continue;  // it has been in this call
     const std::uint64_t before = call_after(mine, after);
-    return Mixup{peer, start.call.load(std::memory_order_relaxed), rank,
-                 before != 0 ? before : call, next};
+    return Mixup{.starter = peer,
+                 .started = start.call.load(std::memory_order_relaxed),
+                 .blocker = rank,
+                 .blocking = before != 0 ? before : call,
+                 .number = next,
+                 .step = first,
+                 .met = has_entered(theirs, first)};
   }
   return {};
 }
@@ -84,9 +89,14 @@ std::optional<Mixup> find_mixup_in_wait(Desks desks, int rank) {
     if (starts_of(mine) < next) continue;
     const Starts::Start& start = start_of(mine, next);
     const Step after = start.after.load(std::memory_order_relaxed);
-    if (done <= after || has_entered(mine, done)) continue;
-    return Mixup{rank, start.call.load(std::memory_order_relaxed), peer,
-                 call_after(desks, peer, after), next};
+    if (done <= after) continue;
+    return Mixup{.starter = rank,
+                 .started = start.call.load(std::memory_order_relaxed),
+                 .blocker = peer,
+                 .blocking = call_after(desks, peer, after),
+                 .number = next,
+                 .step = done,
+                 .met = has_entered(mine, done)};
   }
   return {};
 }

@@ -10,8 +10,8 @@
 //
 // It is also what it looks like for a while when both call the same two, a blocking one and a
 // nonblocking one, each in another order. That is wrong too, but goes well: neither has to wait in
-// one for the other. So members that are in the same blocking call, or have done it, are mixed up
-// only if that shows elsewhere, and what is found counts when it has lasted.
+// one for the other. So what is found counts when it has lasted; much longer where both have come
+// to the same blocking call, and it is most likely that one of them is late.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,13 @@ struct Mixup {
   int blocker;
   std::uint64_t blocking;
   std::uint64_t number;  // how many the starter has started up to that one
+  segment::Step step;    // of the blocking one
+  bool met;              // both have come to it
 
-  // The same two members at odds over the same start: they have been since it was first found.
+  // Found again, in the same call or wait: nothing has changed since it was first found.
   [[nodiscard]] bool same_as(const Mixup& other) const {
-    return starter == other.starter && blocker == other.blocker && number == other.number;
+    return starter == other.starter && blocker == other.blocker && number == other.number &&
+           step == other.step && met == other.met;
   }
 };
 

@@ -13,6 +13,7 @@ namespace {
 
 // Ranks that call the same in another order need not be late by so much.
 constexpr std::chrono::seconds believed_after{1};
+constexpr std::chrono::seconds believed_though_met_after{60};
 
 // "MPI_Allreduce (MPI_SUM) of 8 bytes". 0: some call, not known which.
 const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
@@ -46,13 +47,16 @@ bool Speaker::find_mixup() {
   const auto mixup = blocking_
                          ? find_mixup_in_call(desks, rank_, first_step_(fabric_), call_(fabric_))
                          : find_mixup_in_wait(desks, rank_);
-  if (!mixup) return false;
+  if (!mixup) {
+    suspicion_.reset();
+    return false;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (!suspicion_ || !suspicion_->same_as(*mixup)) {
     suspicion_ = mixup;
     suspected_ = now;
   }
-  if (now - suspected_ < believed_after) return false;
+  if (now - suspected_ < (mixup->met ? believed_though_met_after : believed_after)) return false;
   trouble_ = Trouble::mismatched;
   char text[2][96];
   log::fatal(

@@ -68,6 +68,7 @@ class LaneHost : public Peers {
     driver_ = driver;
     only_posts_ = only_posts;
   }
+  [[nodiscard]] Executor driver() const { return driver_; }
   // A new algorithm is about to start.
   void begin_call(bool timed) {
     Peers::begin_call(timed);

@@ -9,7 +9,7 @@
 
 namespace tutti::fabric {
 
-bool Peers::in_vain(const Watch& watch) {
+bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
@@ -27,7 +27,7 @@ bool Peers::in_vain(const Watch& watch) {
                                                                 static_cast<int>(i));
     return true;
   }
-  if (failed() || emergencies_.mixed_up == nullptr) return false;
+  if (!rank_waits || failed() || emergencies_.mixed_up == nullptr) return false;
   if (!emergencies_.mixed_up(emergencies_.context)) return false;
   (void)fail();
   return true;

@@ -60,8 +60,8 @@ class Peers {
   bool fail() { return failed_.exchange(true, std::memory_order_relaxed); }
 
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
-  // a call that does not match.
-  [[nodiscard]] bool in_vain(const Watch& watch);
+  // a call that does not match, if this rank itself is waiting.
+  [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
 
   // What the collective reports of itself, for its engine.
   // `timed`: how long its work takes is asked afterwards. Reading the clock costs as much as a

@@ -48,7 +48,8 @@ bool Lane::go_on(Queue& finished) {
 }
 
 void Lane::look_after(Queue& finished) {
-  if (watch_.word != nullptr && host_.in_vain(watch_)) conclude(finished);
+  if (watch_.word != nullptr && host_.in_vain(watch_, host_.driver() == fabric::Executor::rank))
+    conclude(finished);
 }
 
 // The first has ended, or with an error all have.

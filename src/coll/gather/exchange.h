@@ -101,6 +101,7 @@ Task receive(F& f, const Work& work) {
     const int q = (me + k) % f.size();
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     f.expect(q, step + 2);  // in a row of gathers the others are ahead
+    if (k == 1) f.begin_work();
     if (theirs.mode() == Mode::inlined) {
       theirs.take(me, in(q), work.stores, true);
       continue;
@@ -108,7 +109,6 @@ Task receive(F& f, const Work& work) {
     const std::size_t bytes = theirs.admitted(me, in(q));
     const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
     written = written || (large && writable);
-    if (k == 1) f.begin_work();
     if (large && writable) continue;
     if (theirs.mode() == Mode::streamed)
       co_await drink(f, q, in(q), bytes, step);

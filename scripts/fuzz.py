@@ -12,12 +12,10 @@ command that repeats it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import random
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -31,7 +29,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
-from mpis import DEBIAN_MPICH, LIBRARY, MAIN, OPENMPI, OTHERS, Mpi  # noqa: E402
+from mpis import DEBIAN_MPICH, LIBRARY, MAIN, OPENMPI, OTHERS, Mpi, run_job  # noqa: E402
 
 SIMULATED = ROOT / "build/release/tests/coll_schedules_test"
 RUN_LIMIT_S = 300  # a run takes seconds
@@ -90,28 +88,14 @@ def simulated(draw: random.Random) -> Trial:
 
 def run(trial: Trial) -> str:
     """What is wrong, or nothing."""
-    job = subprocess.Popen(
-        trial.command,
-        env=os.environ | trial.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
     try:
-        said, _ = job.communicate(timeout=RUN_LIMIT_S)
+        result = run_job(trial.command, os.environ | trial.environment, RUN_LIMIT_S)
     except subprocess.TimeoutExpired:
-        job.terminate()  # a launcher that is asked ends its ranks
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            job.wait(10)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGKILL)
-        said, _ = job.communicate()
-        return f"did not end within {RUN_LIMIT_S} s\n{said[-2000:]}"
-    if job.returncode == 0 and re.search(trial.good, said):
+        return f"did not end within {RUN_LIMIT_S} s"
+    said = result.stdout
+    if result.returncode == 0 and re.search(trial.good, said):
         return ""
-    return f"exit code {job.returncode}\n{said[-2000:]}"
+    return f"exit code {result.returncode}\n{said[-2000:]}"
 
 
 def main() -> int:

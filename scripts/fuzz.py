@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
-from mpis import DEBIAN_MPICH, LIBRARY, MAIN, OPENMPI, OTHERS, Mpi, run_job  # noqa: E402
+from mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi, run_job  # noqa: E402
 
 SIMULATED = ROOT / "build/release/tests/coll_schedules_test"
 RUN_LIMIT_S = 300  # a run takes seconds
@@ -49,17 +50,22 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Trial:
-    """One run: what it is called in the summary, its command and environment, and what it says."""
+    """One run: what it is called in the summary, how it is made, and how one repeats it by hand."""
 
     kind: str
-    command: list[str]
-    environment: dict[str, str]
+    run: Callable[[], subprocess.CompletedProcess[str]]
+    again: list[str]
     good: str  # matches what a right run prints
-    false_alarm: str = ""  # what the launcher says now and then of a right run
 
-    def __str__(self) -> str:
-        settings = [f"{name}={value}" for name, value in self.environment.items()]
-        return shlex.join(["env", *settings, *self.command])
+    def wrong(self) -> str:
+        """What is wrong, or nothing."""
+        try:
+            result = self.run()
+        except subprocess.TimeoutExpired:
+            return f"did not end within {RUN_LIMIT_S} s"
+        if result.returncode == 0 and re.search(self.good, result.stdout):
+            return ""
+        return f"exit code {result.returncode}\n{result.stdout[-2000:]}"
 
 
 def on_an_mpi(draw: random.Random) -> Trial:
@@ -72,30 +78,22 @@ def on_an_mpi(draw: random.Random) -> Trial:
     cases = (200 if program == "moves" else 40) // slowness
     words = [str(mpi.compile(f"{program}.cc"))]
     words += ["--cases", str(max(4, cases)), "--first", str(draw.randrange(1000, FIRST_CASES))]
-    settings = [f"{name}={draw.choice(values)}" for name, values in OPTIONS.items()]
-    launch = [mpi.mpirun, *(mpi.crowded if crowded else ()), "-n", str(ranks)]
-    command = [*launch, "env", f"LD_PRELOAD={LIBRARY}", *settings, *words]
-    good = rf"{program}: \d+ compared, 0 wrong"
-    return Trial(f"{mpi.name}, {program}", command, mpi.environment, good, mpi.false_alarm)
+    options = {name: draw.choice(values) for name, values in OPTIONS.items()}
+    settings = [f"{name}={value}" for name, value in mpi.environment.items()]
+    return Trial(
+        f"{mpi.name}, {program}",
+        lambda: mpi.run(ranks, words, options, RUN_LIMIT_S),
+        ["env", *settings, *mpi.launch(ranks, words, options)],
+        rf"{program}: \d+ compared, 0 wrong",
+    )
 
 
 def simulated(draw: random.Random) -> Trial:
     seed = str(draw.randrange(100_000, 1 << 60))
+    command = ["env", f"TUTTI_TEST_SEED={seed}", str(SIMULATED), "--gtest_brief=1"]
     return Trial(
-        "simulator", [str(SIMULATED), "--gtest_brief=1"], {"TUTTI_TEST_SEED": seed}, "PASSED"
+        "simulator", lambda: run_job(command, dict(os.environ), RUN_LIMIT_S), command, "PASSED"
     )
-
-
-def run(trial: Trial) -> str:
-    """What is wrong, or nothing."""
-    try:
-        result = run_job(trial.command, os.environ | trial.environment, RUN_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        return f"did not end within {RUN_LIMIT_S} s"
-    said = result.stdout
-    if result.returncode == 0 and re.search(trial.good, said):
-        return ""
-    return f"exit code {result.returncode}\n{said[-2000:]}"
 
 
 def main() -> int:
@@ -115,12 +113,14 @@ def main() -> int:
         while (elapsed := time.monotonic() - begin) < arguments.seconds:
             trial = simulated(draw) if draw.random() < 0.2 else on_an_mpi(draw)
             progress.update(bar, description=trial.kind, completed=elapsed)
-            wrong = run(trial)
-            if trial.false_alarm and trial.false_alarm in wrong:
-                wrong = run(trial)
-            if wrong:
+            if wrong := trial.wrong():
                 console.print(f"{trial.kind}: {wrong}", markup=False, highlight=False)
-                console.print(f"again:\n  {trial}", markup=False, highlight=False, soft_wrap=True)
+                console.print(
+                    f"again:\n  {shlex.join(trial.again)}",
+                    markup=False,
+                    highlight=False,
+                    soft_wrap=True,
+                )
                 return 1
             done[trial.kind] += 1
     for kind, count in sorted(done.items()):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
-from mpis import LIBRARY, Mpi  # noqa: E402
+from mpis import Mpi, end  # noqa: E402
 
 SUITE = Path(__file__).with_name("suite.py")
 SOURCES = ROOT / ".clients"
@@ -58,12 +57,11 @@ def start(
     """Run `command`; code -1 says that it did not end in time."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        words = [f"LD_PRELOAD={LIBRARY}", f"TUTTI_REPORT={report}"] if tutti else []
-        crowded = mpi.crowded if ranks > len(os.sched_getaffinity(0)) else ()
+        options = {"TUTTI_REPORT": str(report)} if tutti else None
         begin = time.monotonic()
         with (Path(folder) / "output").open("w+") as output:
             job = subprocess.Popen(
-                [mpi.mpirun, *crowded, "-n", str(ranks), "env", *words, *command],
+                mpi.launch(ranks, command, options),
                 env=os.environ | mpi.environment,
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
@@ -82,17 +80,6 @@ def start(
         rows = json.loads(report.read_text())["calls"] if report.exists() else []
     calls = {row["collective"]: row for row in rows}
     return Run(code, said, time.monotonic() - begin, calls)
-
-
-def end(job: subprocess.Popen[bytes]) -> None:
-    """Terminates a launcher's process group, and kills what is left of it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if job.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            job.wait(10)
 
 
 @dataclass

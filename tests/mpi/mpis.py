@@ -20,6 +20,18 @@ def up_to_date(program: Path, sources: list[Path]) -> bool:
     return program.exists() and program.stat().st_mtime >= newest
 
 
+def end(job: subprocess.Popen) -> None:
+    """Ends a launcher that leads a process group, and what it has started."""
+    if job.poll() is not None:
+        return
+    job.terminate()  # a launcher that is asked ends its ranks
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        job.wait(10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+
+
 def run_job(
     command: list[str], environment: dict[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
@@ -36,11 +48,7 @@ def run_job(
     try:
         said, _ = job.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        job.terminate()  # a launcher that is asked ends its ranks
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            job.wait(10)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job.pid, signal.SIGKILL)
+        end(job)
         raise
     return subprocess.CompletedProcess(command, job.returncode, said)
 
@@ -68,6 +76,15 @@ class Mpi:
             subprocess.run(command, check=True, env=os.environ | self.environment)
         return program
 
+    def launch(
+        self, ranks: int, command: list[str], tutti: dict[str, str] | None = None
+    ) -> list[str]:
+        """What starts `command`; with Tutti and these options of it, or bare for None."""
+        preload = [] if tutti is None else [f"LD_PRELOAD={LIBRARY}"]
+        preload += [f"{key}={value}" for key, value in (tutti or {}).items()]
+        options = self.crowded if ranks > (os.cpu_count() or 1) else ()
+        return [self.mpirun, *options, "-n", str(ranks), "env", *preload, *command]
+
     def run(
         self,
         ranks: int,
@@ -80,11 +97,7 @@ class Mpi:
         A run that ends with the launcher's false alarm is made once more: a failure of ours that
         reads like one fails again.
         """
-        preload = [] if tutti is None else [f"LD_PRELOAD={LIBRARY}"]
-        preload += [f"{key}={value}" for key, value in (tutti or {}).items()]
-        options = self.crowded if ranks > (os.cpu_count() or 1) else ()
-
-        words = [self.mpirun, *options, "-n", str(ranks), "env", *preload, *command]
+        words = self.launch(ranks, command, tutti)
         result = run_job(words, os.environ | self.environment, timeout_s)
         if result.returncode and self.false_alarm and self.false_alarm in result.stdout:
             result = run_job(words, os.environ | self.environment, timeout_s)

@@ -75,7 +75,7 @@ struct Work {
   int op = 0;                     // 1 + reduce::Op of what computes; for messages and comparisons
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
-  bool timed = false;             // how long it takes all members to be done is asked afterwards
+  bool timed = false;             // how long its work takes is asked afterwards
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};

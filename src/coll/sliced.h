@@ -47,7 +47,7 @@ Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chu
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
-  f.begin_work();
+  f.begin_shared_work();
   for (int k = 0; k < (alone ? 1 : ranks); ++k) {
     // Those who share this core and have not had it yet do their slices better themselves: they
     // find more of them in the caches, and in the page tables.

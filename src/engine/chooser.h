@@ -6,7 +6,8 @@
 // What a call leaves in the caches its successor finds: after streaming stores even plain ones are
 // slow, up to four times. So the two are never compared call by call but in runs of calls alike,
 // the first of which do not count. Runs come at the same calls on all ranks that call alike: what
-// one stores the others wait for.
+// one stores the others wait for. Where the second way is clearly slower its run goes on as the
+// first.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +55,9 @@ class Chooser {
   static constexpr std::uint32_t most_again = 1024;  // twice as many each time
 
  public:
+  // `gives_up`: on the second way as soon as it is clearly slower.
+  explicit Chooser(bool gives_up) : gives_up_(gives_up) {}
+
   static constexpr std::uint8_t none = kept;
   // For smaller calls nothing is chosen.
   static constexpr std::size_t least_bytes = std::size_t{8} << 10;
@@ -68,24 +72,36 @@ class Chooser {
   // `otherwise`: the choice while nothing is known.
   [[nodiscard]] Choice choose(coll::Collective collective, std::size_t bytes, std::size_t distance,
                               bool otherwise) {
-    const auto size_class =
-        std::min<std::size_t>(std::bit_width(bytes / least_bytes) - 1u, size_classes - 1);
-    const std::size_t index =
-        (static_cast<std::size_t>(collective) * size_classes + size_class) * distances + distance;
+    const std::size_t index = index_of(collective, bytes, distance);
     const auto [second, sample] = cells_[index].next(otherwise);
     return {second, sample, static_cast<std::uint16_t>(index)};
   }
+  // What is known, for calls that nothing can be learned from.
+  [[nodiscard]] Choice choose_known(coll::Collective collective, std::size_t bytes,
+                                    std::size_t distance, bool otherwise) const {
+    return {.second = cells_[index_of(collective, bytes, distance)].prefers_second(otherwise)};
+  }
 
-  // What was chosen took `ticks` from when all members had come until all was done: much the same
-  // for each of them, so that they tend to learn the same.
+  // What was chosen took `ticks` for `bytes`. Of a blocking call, from when all members had come
+  // until all was done: much the same for each of them, so that they tend to learn the same.
   void learn(const Choice& choice, std::uint64_t ticks, std::size_t bytes) {
-    if (choice.sample != none)
-      cells_[choice.cell].samples[choice.second][choice.sample] =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks * 1024 / bytes, unknown[0] - 1));
+    if (choice.sample == none) return;
+    Cell& cell = cells_[choice.cell];
+    cell.samples[choice.second][choice.sample] =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks * 1024 / bytes, unknown[0] - 1));
+    if (choice.second && gives_up_) cell.given_up = cell.is_hopeless();
   }
 
  private:
   static constexpr std::size_t size_classes = 16;  // powers of two, from the least
+
+  static std::size_t index_of(coll::Collective collective, std::size_t bytes,
+                              std::size_t distance) {
+    const auto size_class =
+        std::min<std::size_t>(std::bit_width(bytes / least_bytes) - 1u, size_classes - 1);
+    return (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
+           distance;
+  }
 
   using Samples = std::array<std::uint32_t, kept>;  // ticks for 1 KiB
   static constexpr Samples unknown = {~0u, ~0u, ~0u, ~0u};
@@ -94,6 +110,7 @@ class Chooser {
     std::array<Samples, 2> samples = {unknown, unknown};
     std::uint32_t call = 0;  // since the last trial began
     std::uint32_t again = first_again;
+    bool given_up = false;  // the second way in this trial: the rest of its run goes the first
 
     std::pair<bool, std::uint8_t> next(bool otherwise) {
       if (call == again) {
@@ -101,14 +118,26 @@ class Chooser {
         again = std::min(again * 2, most_again);
       }
       const std::uint32_t at = call++;
-      if (at >= 2 * run) {
-        const std::uint64_t first = cost(samples[0]), second = cost(samples[1]);
-        return {first != second ? second < first : otherwise, none};
-      }
+      if (at >= 2 * run) return {prefers_second(otherwise), none};
       const bool second = at >= run;
-      if (at % run == 0) samples[second] = unknown;
+      if (at % run == 0) {
+        samples[second] = unknown;
+        given_up = false;
+      }
+      if (second && given_up) return {false, none};
       const std::uint32_t sample = at % run - settling;  // wraps for those that settle
       return {second, static_cast<std::uint8_t>(std::min<std::uint32_t>(sample, none))};
+    }
+
+    [[nodiscard]] bool prefers_second(bool otherwise) const {
+      const std::uint64_t first = cost(samples[0]), second = cost(samples[1]);
+      return first != second ? second < first : otherwise;
+    }
+
+    // Two calls of the second way have taken half as long again as those of the first.
+    [[nodiscard]] bool is_hopeless() const {
+      const auto [first, second] = std::minmax(samples[1][0], samples[1][1]);
+      return second != unknown[0] && 4 * std::uint64_t{first} > 3 * cost(samples[0]);
     }
   };
 
@@ -122,6 +151,7 @@ class Chooser {
   }
 
   std::array<Cell, coll::collective_count * size_classes * distances> cells_{};
+  bool gives_up_;
 };
 
 }  // namespace tutti::engine

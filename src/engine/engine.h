@@ -106,7 +106,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
   Trouble run_traced(coll::Collective collective, coll::Work& work);
   // Fills in the local choices in `work`.
-  [[nodiscard]] Choices choose(coll::Collective collective, coll::Work& work, std::size_t moved);
+  [[nodiscard]] Choices choose(bool blocking, coll::Collective collective, coll::Work& work,
+                               std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
 

@@ -67,7 +67,7 @@ bool Speaker::find_mixup() {
       describe(true, mixup->blocking, text[1]));
   // It concerns both kinds: whoever waits in either, this rank included, looks at these.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
-    desks_[i]->fail(segment::Failure::error);
+    desks_[i]->fail();
   return true;
 }
 

@@ -152,8 +152,10 @@ std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& me
 // This thread's.
 struct Choosers {
   Distances distances;
-  Chooser stores;
-  Chooser detour;
+  Chooser stores{true};             // of blocking collectives
+  Chooser background_stores{true};  // of nonblocking ones, whose time is another
+  // The first calls that go by the segment also touch its pages first, and say little.
+  Chooser detour{false};
 };
 Choosers& choosers() {
   thread_local std::unique_ptr<Choosers> value;
@@ -184,8 +186,8 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std::size_t moved,
-                              std::size_t distance) {
+Chooser::Choice choose_stores(Chooser& chooser, coll::Collective collective, coll::Work& work,
+                              std::size_t moved, std::size_t distance) {
   static const coll::Stores* const wanted = wanted_stores();
   if (wanted != nullptr) [[unlikely]] {
     work.stores = *wanted;
@@ -193,7 +195,7 @@ Chooser::Choice choose_stores(coll::Collective collective, coll::Work& work, std
   }
   work.stores = coll::Stores::plain;
   if (moved < coll::large_bytes) return {};
-  const auto choice = choosers().stores.choose(collective, moved, distance, false);
+  const auto choice = chooser.choose(collective, moved, distance, false);
   if (choice.second) work.stores = coll::Stores::streaming;
   return choice;
 }
@@ -213,12 +215,21 @@ int who_decides(coll::Collective collective, const coll::Work& work) {
   }
 }
 
+// Only what is mapped is stored by this rank's choice.
 void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabric::Route route) {
   if (ticks == 0) return;
-  // Only what is mapped is stored by this rank's choice.
-  const bool mapped = route == fabric::Route::mapped;
-  if (mapped) choosers().stores.learn(choices.stores, ticks, moved);
-  if (!mapped) choosers().detour.learn(choices.detour, ticks, moved);
+  if (route == fabric::Route::mapped)
+    choosers().stores.learn(choices.stores, ticks, moved);
+  else
+    choosers().detour.learn(choices.detour, ticks, moved);
+}
+
+// A handful of stores says nothing.
+void learn(const Pending& pending) {
+  const bool enough = pending.work_ticks != 0 && pending.worked_bytes >= Chooser::least_bytes;
+  if (enough && pending.route == fabric::Route::mapped)
+    choosers().background_stores.learn(pending.choices.stores, pending.work_ticks,
+                                       pending.worked_bytes);
 }
 
 }  // namespace
@@ -247,15 +258,14 @@ Team::~Team() {
 }
 
 void Team::revoke() {
+  for (fabric::Desk* desk : desks_) desk->revoked.store(1, std::memory_order_relaxed);
   for (std::size_t i = static_cast<std::size_t>(rank()); i < desks_.size(); i += members_.size())
-    desks_[i]->fail(segment::Failure::revoked);
+    desks_[i]->fail();  // who sees this sees that the team was revoked
   (void)host_.fail();
 }
 
 bool Team::revoked() const {
-  return std::any_of(desks_.begin(), desks_.end(), [](const fabric::Desk* desk) {
-    return desk->failed.load(std::memory_order_acquire) == segment::Failure::revoked;
-  });
+  return desks_[static_cast<std::size_t>(rank())]->revoked.load(std::memory_order_relaxed) != 0;
 }
 
 // By the first algorithm of its table that fits. False when it met an error.
@@ -269,17 +279,22 @@ inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
   return false;
 }
 
-Choices Team::choose(coll::Collective collective, coll::Work& work, std::size_t moved) {
+Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,
+                     std::size_t moved) {
   Choices choices;
-  const std::size_t distance = choosers().distances.of(written_by(work), moved);
+  Choosers& learned = choosers();
+  const std::size_t distance = learned.distances.of(written_by(work), moved);
   work.detour = false;
   if (node_->ways().detours && who_decides(collective, work) == rank() &&
       only_kernel_reaches(work)) {
     const bool small = moved < coll::copied_bytes;
-    choices.detour = choosers().detour.choose(collective, moved, distance, small);
+    // Which is faster only the time that all members take says, and that blocking calls alone tell.
+    choices.detour = blocking ? learned.detour.choose(collective, moved, distance, small)
+                              : learned.detour.choose_known(collective, moved, distance, small);
     work.detour = choices.detour.second;
   } else {
-    choices.stores = choose_stores(collective, work, moved, distance);
+    choices.stores = choose_stores(blocking ? learned.stores : learned.background_stores,
+                                   collective, work, moved, distance);
   }
   work.timed = choices.stores.sample != Chooser::none || choices.detour.sample != Chooser::none;
   return choices;
@@ -299,13 +314,13 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
   const std::size_t moved = moved_bytes(work);
   Choices choices;
-  if (moved >= Chooser::least_bytes) choices = choose(collective, work, moved);
+  if (moved >= Chooser::least_bytes) choices = choose(true, collective, work, moved);
   host_.begin_call(work.timed);
 
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]] {
-    desks_[static_cast<std::size_t>(rank())]->fail(segment::Failure::error);
+    desks_[static_cast<std::size_t>(rank())]->fail();
     return speaker_.trouble();
   }
 
@@ -341,7 +356,7 @@ void Team::start(Pending& pending) {
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
   if (pending.bytes >= Chooser::least_bytes)
-    pending.choices = choose(pending.collective, work, pending.bytes);
+    pending.choices = choose(false, pending.collective, work, pending.bytes);
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
@@ -354,7 +369,7 @@ void Team::start(Pending& pending) {
 Trouble Team::finish(Pending& pending) {
   const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
   if (!pending.succeeded) return team->background_->speaker.trouble();
-  if (pending.work.timed) learn(pending.choices, pending.work_ticks, pending.bytes, pending.route);
+  if (pending.work.timed) learn(pending);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);

@@ -211,6 +211,7 @@ class DeskFabric {
 
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }
+  void begin_shared_work() { host_.begin_shared_work(); }
   void end_work() { host_.end_work(); }
   [[nodiscard]] auto pause(std::size_t bytes, int transfers = 1) {
     return host_.pause(bytes, transfers);

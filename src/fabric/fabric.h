@@ -79,9 +79,12 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.take(Route::line) } -> std::same_as<void>;
                    // Around the parts of a collective that move data, and from when its members
                    // have come until all of it is in place: they are timed together, and should
-                   // take all members alike.
+                   // take all members alike. A lane leaves waits out.
                    { f.begin_work() } -> std::same_as<void>;
                    { f.end_work() } -> std::same_as<void>;
+                   // The same, where whoever comes takes chunks: how many bytes they have is said
+                   // by pause().
+                   { f.begin_shared_work() } -> std::same_as<void>;
                    // So many bytes were moved or computed since the last pause: a simulated rank
                    // may be overtaken here, and its time passes.
                    { f.pause(n) } -> Awaitable;

@@ -25,12 +25,11 @@ class LaneHost : public Peers {
       return condition.poll(watch) && condition.accept();
     }
     void await_suspend(std::coroutine_handle<> handle) {
-      host.torn_ = true;
       const auto ready = [](void* awaiter, Watch& watch) {
         Condition& awaited = static_cast<Await*>(awaiter)->condition;
         return awaited.poll(watch) && awaited.accept();
       };
-      host.suspended_ = {handle, ready, this};
+      host.suspend({handle, ready, this});
     }
     decltype(auto) await_resume() { return condition.resume(); }
   };
@@ -39,7 +38,7 @@ class LaneHost : public Peers {
     LaneHost& host;
     bool await_ready() const { return host.may_go_on() && !host.only_posts_; }
     void await_suspend(std::coroutine_handle<> handle) const {
-      host.suspended_ = {handle, [](void*, Watch&) { return true; }, nullptr};
+      host.suspend({handle, [](void*, Watch&) { return true; }, nullptr});
     }
     void await_resume() const noexcept {}
   };
@@ -49,18 +48,30 @@ class LaneHost : public Peers {
   }
   void step_aside() {}
   // What follows may be left to whoever drives next.
-  On pause(std::size_t, int) { return {*this}; }
+  On pause(std::size_t bytes, int) {
+    paused_bytes_ += bytes;
+    return {*this};
+  }
 
-  // Work in the midst of which the algorithm was suspended says nothing of how long it takes.
+  // While the algorithm is suspended no time is counted. So where members take chunks, the time is
+  // that of the chunks that this one got.
   void begin_work() {
-    torn_ = false;
+    working_ = true;
     Peers::begin_work();
+  }
+  void begin_shared_work() {
+    shared_ = true;
+    paused_bytes_ = 0;
+    begin_work();
   }
   void end_work() {
     Peers::end_work();
-    whole_ = whole_ && !torn_;
+    working_ = false;
   }
-  [[nodiscard]] std::uint64_t work_ticks() const { return whole_ ? Peers::work_ticks() : 0; }
+  // What was moved in that time, of `bytes` that the member moves.
+  [[nodiscard]] std::size_t worked_bytes(std::size_t bytes) const {
+    return shared_ ? paused_bytes_ : bytes;
+  }
 
   // Who drives from now on. `only_posts`: the algorithm says what the others wait for, and leaves
   // the work for later.
@@ -74,7 +85,7 @@ class LaneHost : public Peers {
     Peers::begin_call(timed);
     suspended_ = {};
     wanted_ = Executor::either;
-    whole_ = true;
+    working_ = shared_ = false;
   }
   // Whether this driver is the one that the algorithm wants.
   [[nodiscard]] bool may_go_on() const { return wanted_ == Executor::either || wanted_ == driver_; }
@@ -82,6 +93,7 @@ class LaneHost : public Peers {
   // for what it waits, unless it is for another driver.
   [[nodiscard]] bool resume(Watch& watch) {
     if (!may_go_on() || !suspended_.ready(suspended_.awaiter, watch)) return false;
+    if (working_) Peers::begin_work();
     std::exchange(suspended_, {}).handle.resume();
     return true;
   }
@@ -92,12 +104,18 @@ class LaneHost : public Peers {
     bool (*ready)(void* awaiter, Watch& watch) = nullptr;
     void* awaiter = nullptr;  // lives in the suspended frame, so it is good until the resumption
   };
+  void suspend(const Suspended& at) {
+    if (working_) Peers::end_work();
+    suspended_ = at;
+  }
+
   Suspended suspended_;
   Executor wanted_ = Executor::either;
   Executor driver_ = Executor::rank;
   bool only_posts_ = false;
-  bool torn_ = false;
-  bool whole_ = true;
+  bool working_ = false;  // between begin_work() and end_work()
+  bool shared_ = false;
+  std::size_t paused_bytes_ = 0;
 };
 
 using LaneFabric = DeskFabric<LaneHost>;

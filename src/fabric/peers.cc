@@ -13,8 +13,7 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   // Any member may be the one that everybody waits for, not only the owner of the word.
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const Peer& peer = peers_[i];
-    const bool has_failed =
-        watch.desks[i]->failed.load(std::memory_order_acquire) != segment::Failure::none;
+    const bool has_failed = watch.desks[i]->failed.load(std::memory_order_acquire) != 0;
     const bool may_be_dead = peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence);
     // A thread of it may have ended alone.
     if (!has_failed && !(may_be_dead && os::is_ending(peer.pid))) continue;

@@ -75,6 +75,7 @@ class Peers {
   void begin_work() {
     if (timed_) work_began_ = os::ticks();
   }
+  void begin_shared_work() { begin_work(); }
   void end_work() {
     if (timed_) work_ticks_ += os::ticks() - work_began_;
   }

@@ -48,6 +48,7 @@ class SimHost {
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);
   void take(Route) {}
   void begin_work() {}
+  void begin_shared_work() {}
   void end_work() {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
   void surplus(int peer, std::size_t sent, std::size_t room);

@@ -115,6 +115,7 @@ class TimedHost {
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);
   void take(Route) {}
   void begin_work() {}
+  void begin_shared_work() {}
   void end_work() {}
   // Every rank calls the same here.
   void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }

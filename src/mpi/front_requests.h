@@ -124,6 +124,7 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   if (driver.outstanding() == 0) [[likely]]
     return tell_failures(wanted, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
+  if (driver.steps_aside() && !driver.has_finished() && all_ours(wanted)) driver.step_aside();
   {
     progress::Driver::Wait wait(driver);
     while (driver.outstanding() != 0) {

@@ -27,8 +27,10 @@ constexpr int rounds_per_look = 8;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
 // And from so many bytes on it yields once when it has posted: until the others, who share its
-// core, have posted too, nothing can go on meanwhile.
-constexpr std::size_t posted_yield_bytes = std::size_t{128} << 10;
+// core, have posted too, nothing can go on meanwhile. And once before it drives while it waits: who
+// still computes there then does so while the thread drives. However long that takes: to compute is
+// what the others are there for.
+constexpr std::size_t courteous_bytes = std::size_t{128} << 10;
 
 // Pushes to a list whose latest is first.
 void push(std::atomic<Operation*>& list, Operation& operation) {
@@ -67,7 +69,7 @@ void Driver::configure(const Settings& settings) {
 }
 
 void Driver::post(Operation& operation) {
-  const bool yields = served() && operation.bytes >= posted_yield_bytes;
+  const bool yields = served() && operation.bytes >= courteous_bytes;
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   unfinished_.fetch_add(1, std::memory_order_relaxed);
   push(arrivals_, operation);
@@ -82,15 +84,27 @@ void Driver::post(Operation& operation) {
   // A thread that shares a core with a rank would only take it away from who posts more: it looks
   // by itself, soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
-  if (asleep_.load(std::memory_order_relaxed) || settings_.dedicated) thread_bell_.ring();
-  if (yields) ::sched_yield();
+  if (settings_.dedicated)
+    thread_bell_.ring();
+  else
+    rouse();
+  if (yields) {
+    steps_aside_.store(true, std::memory_order_relaxed);
+    ::sched_yield();
+  }
+}
+
+void Driver::step_aside() {
+  steps_aside_.store(false, std::memory_order_relaxed);
+  ::sched_yield();
 }
 
 Queue Driver::finished() {
   Queue queue = take(finished_);
   std::uint32_t count = 0;
   for (const Operation* each = queue.first(); each != nullptr; each = each->next) ++count;
-  if (count != 0) outstanding_.fetch_sub(count, std::memory_order_relaxed);
+  if (count != 0 && outstanding_.fetch_sub(count, std::memory_order_relaxed) == count)
+    steps_aside_.store(false, std::memory_order_relaxed);
   return queue;
 }
 
@@ -171,6 +185,11 @@ void Driver::sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeou
   bed.clear();
 }
 
+void Driver::rouse() {
+  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_relaxed))
+    thread_bell_.ring();
+}
+
 void Driver::Bell::ring() {
   rung.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0) os::futex_wake_all(rung);
@@ -208,7 +227,7 @@ void Driver::Wait::step(bool may_sleep) {
     return;
   }
   if (driver_.has_finished()) return;
-  if (elsewhere && driver_.asleep_.load(std::memory_order_seq_cst)) driver_.thread_bell_.ring();
+  if (elsewhere) driver_.rouse();
   if (sleeps) {
     driver_.sleep(bed, driver_.ranks_bell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
@@ -274,7 +293,8 @@ void Driver::stop() {
 
 // On a core of its own it spins for a while, and is rung when something is posted. On a rank's core
 // each of its looks costs that rank as much as a short collective: there it looks now and then, and
-// what is over before it looks, has cost nothing.
+// what is over before it looks, has cost nothing. And as whoever wakes it pays as much, it sleeps
+// through every second nap.
 void Driver::serve() {
   ::pthread_setname_np(::pthread_self(), "tutti-progress");
   if (settings_.cpus && !os::run_on(*settings_.cpus))
@@ -284,7 +304,8 @@ void Driver::serve() {
   const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;
   Bed bed;
   std::int64_t nap_ns = shortest_nap_ns;
-  int idle = 0;  // rounds without a move
+  int idle = 0;        // rounds without a move
+  bool woken = false;  // or could have been, out of the last nap
   while (!stopping_.load(std::memory_order_relaxed)) {
     const std::uint32_t seen = thread_bell_.seen();
     // A rank that waits drives by itself.
@@ -294,7 +315,7 @@ void Driver::serve() {
     if (may && driving_.try_lock()) {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
       // Whoever is waited for pays for waking this thread: not before it has really waited.
-      if (!moved && idle > spins) make(bed);
+      if (!moved && idle > spins && !woken) make(bed);
       unlock();
       if (moved) {
         idle = 0;
@@ -308,6 +329,7 @@ void Driver::serve() {
     }
     if (idle - spins <= naps_before_sleep ||
         (unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load())) {
+      woken = !dedicated && !bed.words.empty();
       sleep(bed, thread_bell_, seen, nap_ns);
       nap_ns = std::min(2 * nap_ns, longest_nap_ns);
       continue;

@@ -55,9 +55,7 @@ void Lane::look_after(Queue& finished) {
 // The first has ended, or with an error all have.
 void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
-  if (failed) {
-    desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Failure::error);
-  }
+  if (failed) desks_[static_cast<std::size_t>(fabric_.rank())]->fail();
   task_.reset();
   watch_ = {};
   do {
@@ -65,6 +63,7 @@ void Lane::conclude(Queue& finished) {
     operation.succeeded = !failed;
     operation.route = host_.route();
     operation.work_ticks = host_.work_ticks();
+    operation.worked_bytes = host_.worked_bytes(operation.bytes);
     if (trace::on()) operation.ended = trace::now();
     finished.push(operation);
   } while (failed && !queue_.empty());

@@ -25,7 +25,8 @@ struct Operation {
   // When it has finished:
   bool succeeded = false;
   fabric::Route route = fabric::Route::line;
-  std::uint64_t work_ticks = 0;
+  std::uint64_t work_ticks = 0;  // see fabric/lane.h
+  std::size_t worked_bytes = 0;
   trace::Moment ended = {};
 
   Operation* next = nullptr;  // in the list that it is in

@@ -56,6 +56,11 @@ class Driver {
   // Drives once, unless another thread does.
   void drive();
 
+  // Ranks share cores, their threads have others, and this one has posted much: before it waits for
+  // that, and drives itself, it lets others compute, once.
+  [[nodiscard]] bool steps_aside() const { return steps_aside_.load(std::memory_order_relaxed); }
+  void step_aside();
+
   // Switches the thread off and on.
   void allow_thread(bool on);
   // Ends the thread; the next post starts another.
@@ -116,6 +121,8 @@ class Driver {
   };
   // Until a word of the bed changes, or the bell is rung after `seen`.
   void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns);
+  // Wakes the thread if it sleeps; once, though it may be a while until it has a core.
+  void rouse();
   void start_thread();
   void serve();
 
@@ -135,6 +142,7 @@ class Driver {
   // Ranks' threads alone write.
   std::atomic<std::uint32_t> waiting_{0};  // how many wait
   std::atomic<std::uint32_t> rounds_{0};   // of drive()
+  std::atomic<bool> steps_aside_{false};   // see steps_aside()
   std::once_flag configured_;
   Settings settings_;                // once, before the first post
   std::atomic<bool> allowed_{true};  // see allow_thread()
@@ -144,8 +152,7 @@ class Driver {
   std::atomic<bool> started_{false};     // or could not be
   std::atomic<bool> stopping_{false};
 
-  // The thread alone writes.
-  std::atomic<bool> asleep_{false};  // until somebody rings
+  std::atomic<bool> asleep_{false};  // the thread sets it, and whoever rouses it clears it
 };
 
 }  // namespace tutti::progress

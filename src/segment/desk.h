@@ -59,29 +59,22 @@ struct alignas(line_bytes) Starts {
 };
 static_assert(sizeof(Starts) == line_bytes);
 
-enum class Failure : std::uint32_t {
-  none,
-  error,    // in a collective; somebody has said which
-  revoked,  // the program has revoked the communicator
-};
-
 struct Desk {
   Line lines[ring];
   // The owner reads and writes nothing more of any step up to this one.
   alignas(line_bytes) std::atomic<Step> done;
-  // Why the owner takes part in no more collectives of this team.
-  std::atomic<Failure> failed;
+  // The owner takes part in no more collectives of this team: it has met an error, or revoked it.
+  std::atomic<std::uint32_t> failed;
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
+  // A member has revoked the team, and has said so on every desk; before it failed.
+  std::atomic<std::uint32_t> revoked;
   Share share;
   Starts starts;  // on the desks of blocking collectives
   alignas(page_bytes) std::byte staging[slots][staging_bytes];
 
-  // The first reason stays. Those who wait for the owner look at it.
-  void fail(Failure why) {
-    Failure before = Failure::none;
-    failed.compare_exchange_strong(before, why, std::memory_order_acq_rel);
-  }
+  // Those who wait for the owner look at it.
+  void fail() { failed.store(1, std::memory_order_release); }
 };
 static_assert(sizeof(Desk) <= (std::size_t{1} << 20), "at most 1 MiB a rank");
 

@@ -29,7 +29,7 @@ struct Outcome {
 // Those before `from` are not counted.
 Outcome play(const Machine& machine, int calls, int from = 0, bool otherwise = false) {
   const int ranks = 2;
-  std::vector<Chooser> choosers(static_cast<std::size_t>(ranks));
+  std::vector<Chooser> choosers(static_cast<std::size_t>(ranks), Chooser(true));
   std::vector<Distances> distances(static_cast<std::size_t>(ranks));
   std::vector<Stores> before(static_cast<std::size_t>(ranks), Stores::plain);
   std::vector<char> buffers(static_cast<std::size_t>(ranks));
@@ -74,7 +74,16 @@ TEST(Chooser, TriesLittle) {
   EXPECT_LE(static_cast<double>(late.ticks), 1.02 * 70'000 * late.calls);
 }
 
+// The slower way is left as soon as it is clear that it is.
+TEST(Chooser, TriesLittleWhatIsMuchSlower) { EXPECT_EQ(play(hot, 100).streaming, 3); }
+
 TEST(Chooser, OneLostCoreSaysNothing) {
+  for (const int lost : {7, 8}) {  // those that may end streaming's part of the trial
+    const Machine machine = [&](Stores stores, Stores, int call) -> std::uint64_t {
+      return (stores == Stores::streaming ? 60'000 : 70'000) + (call == lost ? 100'000'000u : 0u);
+    };
+    EXPECT_GE(play(machine, 120).streaming, 110) << lost;
+  }
   for (int lost = 0; lost < 12; ++lost) {
     const Machine machine = [&](Stores stores, Stores before, int call) {
       return hot(stores, before, call) + (call == lost ? 100'000'000u : 0u);
@@ -93,7 +102,6 @@ TEST(Chooser, SeesWhatCallsTakeThatNothingCameBetween) {
   }
 }
 
-// Nonblocking calls that were suspended tell nothing.
 TEST(Chooser, TakesTheOtherwiseWhileNothingIsKnown) {
   const Machine silent = [](Stores, Stores, int) -> std::uint64_t { return 0; };
   EXPECT_LE(play(silent, 100).streaming, 5);

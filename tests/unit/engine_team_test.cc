@@ -77,6 +77,21 @@ TEST_P(OnRung, LargeMessagesTakeTheWayTheyShould) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// Whoever waits is told, and all know on their own desks that and why it is over.
+TEST(Team, ARevokedOneIsOverForAll) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    const auto team = team_of(self.world, join(self, "cma,bounce"));
+    RANK_CHECK(!team->revoked());
+    RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::none);
+    if (self.rank == 1)
+      team->revoke();
+    else
+      RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::told);
+    RANK_CHECK(team->revoked());
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 // Memory that only the kernel can copy goes the one way and the other until it is known which is
 // faster, and then mostly that one; the result is the same.
 TEST(Team, BothWaysAreTriedWhereOnlyTheKernelReaches) {

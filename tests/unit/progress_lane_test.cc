@@ -3,7 +3,11 @@
 // and who drives next, so that one seed is one order of events; then ranks that are threads, with
 // progress threads of their own, for ThreadSanitizer.
 #include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "os/ticks.h"
 #include "progress/progress.h"
 #include "support/scene.h"
 #include "support/seeds.h"
@@ -227,6 +231,119 @@ TEST(Driver, BeginsAnewAfterItsThreadWasStopped) {
     std::this_thread::yield();
   }
   EXPECT_EQ(scene.verdict(), "");
+}
+
+// A rank of two on its own, with one operation.
+struct Member {
+  Member(ThreadRanks& ranks, int rank, const Settings& settings = {.thread = false})
+      : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
+             ranks.desks(), rank) {
+    driver.configure(settings);
+    operation.lane = &lane;
+    operation.work.timed = true;
+  }
+  void post_allreduce() {
+    operation.collective = coll::Collective::allreduce;
+    operation.work.send = sent.data();
+    operation.work.recv = received.data();
+    operation.work.count = sent.size();
+    operation.work.element_bytes = sizeof(float);
+    operation.work.kernel = reduce::find(reduce::Op::sum, reduce::Type::f32);
+    operation.bytes = operation.work.bytes();
+    driver.post(operation);
+  }
+  void post_alltoall() {
+    for (const std::size_t q : {0, 1}) {
+      const std::size_t half = sent.size() / 2, at = q * half;
+      out[q] = {reinterpret_cast<std::byte*>(&sent[at]), half * sizeof(float)};
+      in[q] = {reinterpret_cast<std::byte*>(&received[at]), half * sizeof(float)};
+    }
+    operation.collective = coll::Collective::alltoall;
+    operation.work.out = out;
+    operation.work.in = in;
+    operation.bytes = sent.size() * sizeof(float);
+    driver.post(operation);
+  }
+
+  std::vector<float> sent = std::vector<float>(std::size_t{64} << 10, 1);
+  std::vector<float> received = std::vector<float>(std::size_t{64} << 10);
+  std::array<coll::Block, 2> out, in;
+  Driver driver;
+  Lane lane;
+  Operation operation;
+};
+
+// What an algorithm takes for its work is told even if it had to wait in its midst, and without the
+// wait.
+TEST(Lane, TellsTimeOfWorkWithoutWaits) {
+  ThreadRanks ranks(2);
+  Member first(ranks, 0), second(ranks, 1);
+  first.post_alltoall();
+  second.post_alltoall();
+  second.driver.drive();
+  // It has taken its blocks, and now waits until the other one has taken his.
+  const std::uint64_t waits = os::ticks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::uint64_t waited = os::ticks() - waits;
+  first.driver.drive();
+  second.driver.drive();
+  for (const Member* member : {&first, &second}) {
+    ASSERT_TRUE(member->driver.has_finished() && member->operation.succeeded);
+    EXPECT_GT(member->operation.work_ticks, 0u);
+    EXPECT_LT(member->operation.work_ticks, waited);
+    EXPECT_EQ(member->operation.worked_bytes, member->operation.bytes);
+  }
+}
+
+// Where members take chunks, a member's time is that of the chunks that it got.
+TEST(Lane, TellsBytesOfItsShareOfTheWork) {
+  ThreadRanks ranks(2);
+  Member first(ranks, 0), second(ranks, 1);
+  first.post_allreduce();
+  second.post_allreduce();
+  second.driver.drive();  // does it all
+  first.driver.drive();
+  ASSERT_TRUE(first.driver.has_finished() && second.driver.has_finished());
+  EXPECT_EQ(first.operation.worked_bytes, 0u);
+  EXPECT_GE(second.operation.worked_bytes, second.operation.bytes);
+}
+
+// Whoever wakes a thread that shares a core pays for it: not again before its next nap is over.
+TEST(Driver, WhoWokeItsThreadInVainIsSpared) {
+  ThreadRanks ranks(2);
+  Member first(ranks, 0, Settings{});
+  first.post_alltoall();
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto passed_ms = [&] { return (Clock::now() - begin) / std::chrono::milliseconds(1); };
+  long woken = 0;
+  while (passed_ms() < 50)
+    for (segment::Line& line : ranks.desks()[1]->lines)
+      woken += ::syscall(SYS_futex, &line.step, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  EXPECT_GT(woken, 0);
+  EXPECT_LE(woken, passed_ms() + 1);
+  Member second(ranks, 1);
+  second.post_alltoall();
+  while (!first.driver.has_finished() || !second.driver.has_finished()) second.driver.drive();
+}
+
+// A rank that has posted much lets others have its core before it drives, if a thread on another
+// one does meanwhile; until what it has posted is over.
+TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
+  const Settings shared{.dedicated = true, .patience = {.polls = 0, .yields = 20}};
+  Settings alone = shared;
+  alone.thread = false;
+  ThreadRanks ranks(2);
+  Member first(ranks, 0, shared), second(ranks, 1, alone);
+  first.post_allreduce();
+  second.post_allreduce();
+  EXPECT_TRUE(first.driver.steps_aside());
+  EXPECT_FALSE(second.driver.steps_aside());
+  for (int left = 2; left > 0; std::this_thread::yield()) {
+    second.driver.drive();
+    for (Member* member : {&first, &second}) left -= !member->driver.finished().empty();
+  }
+  EXPECT_FALSE(first.driver.steps_aside());
 }
 
 // What the thread does is recorded beside what the rank does.

@@ -93,7 +93,7 @@ Task direct(F& f, const Work& work) {
   f.take(root.way == Way::mapped ? Route::mapped : Route::copied);
   const detail::Copy copy(work.bytes(), root);
   if (!is_root) {
-    f.begin_work();
+    f.begin_shared_work();
     co_await detail::pull(f, work, step, root, copy);
   } else {
     for (int k = 1; k < f.size(); ++k) {
@@ -101,7 +101,7 @@ Task direct(F& f, const Work& work) {
       Card theirs;
       const std::byte* payload = co_await f.posted(peer, step);
       std::memcpy(&theirs, payload, sizeof theirs);
-      if (k == 1) f.begin_work();
+      if (k == 1) f.begin_shared_work();
       if (theirs.way != Way::staged) co_await detail::push(f, work, step, peer, theirs, copy);
     }
     f.everyone_arrived();

@@ -11,7 +11,17 @@ import time
 import bars_nbc
 import pytest
 import record_nbc
-from bars_nbc import ALONE, ASYNC, BENCH, BENCH_CORES, COLLECTIVES, IDLE, IDLE_BARE, OUTSTANDING
+from bars_nbc import (
+    ALONE,
+    ASYNC,
+    BENCH,
+    BENCH_CORES,
+    BENCH_CORES_COLD,
+    COLLECTIVES,
+    IDLE,
+    IDLE_BARE,
+    OUTSTANDING,
+)
 from programs import parse_nbc, parse_outstanding
 from report import markdown
 from rig import ROOT, RigError, mpis
@@ -44,9 +54,15 @@ def imb_row(us: float, percent: float) -> dict:
 
 
 def bench_row(tutti_us: float = 10, percent: float = 95, post_us: float = 0.5) -> dict:
-    row = {f"base_{name}": value for name, value in imb_row(30, 20).items()}
-    row |= {f"tutti_{name}": value for name, value in imb_row(tutti_us, percent).items()}
-    return row | {"tutti_blocking_us": 10, "compute_us": 10, "tutti_post_us": post_us}
+    sides = {"base": imb_row(30, 20), "tutti": imb_row(tutti_us, percent)}
+    row = {f"{side}_{k}": v for side, of in sides.items() for k, v in of.items()}
+    del row["base_compute_us"], row["tutti_compute_us"]  # one for both
+    return row | {
+        "tutti_blocking_us": 10,
+        "compute_us": 10,
+        "base_post_us": 2,
+        "tutti_post_us": post_us,
+    }
 
 
 def everything() -> dict:
@@ -60,7 +76,7 @@ def everything() -> dict:
     }
     measured = {(what, m): dict(values) for m in MPIS for what in (OUTSTANDING, IDLE, IDLE_BARE)}
     for mpi in MPIS:
-        for what in (BENCH, BENCH_CORES, bars_nbc.POSTS):
+        for what in (BENCH, BENCH_CORES, BENCH_CORES_COLD, bars_nbc.POSTS):
             measured[what, mpi] = {point: bench_row() for point in points}
         for what, (us, percent) in imb.items() if mpi in bars_nbc.IMB_MPIS else ():
             measured[what, mpi] = {point: imb_row(us, percent) for point in points}
@@ -79,7 +95,7 @@ def but(*mpis_: str) -> dict[str, bool]:
 
 def test_all_is_met_where_all_is_good() -> None:
     verdicts = bars_nbc.judge(everything(), {}, MPIS)
-    assert len(verdicts) == 3 * (2 + 1 + 3 * 4 + 4 + 4 + 1 + 2)
+    assert len(verdicts) == 3 * (4 + 1 + 3 * 4 + 4 + 4 + 1 + 2)
     assert [v for v in verdicts if not v.met] == []
     lines = markdown(
         {"date": "2026-01-02T03:04:05", "commit": "abc", "note": "Note.",
@@ -93,9 +109,9 @@ def test_all_is_met_where_all_is_good() -> None:
     ("change", "case"),
     [
         (lambda m: m[BENCH_CORES, "impi"]["ibcast", 2 << 20].update(tutti_overlap_percent=89),
-         "Ibcast 2 MiB, 2 ranks on 1 core"),
-        (lambda m: m[BENCH_CORES, "impi"]["ireduce", 2 << 20].update(tutti_overlapped_us=11.1),
-         "Ireduce 2 MiB, 2 ranks on 1 core"),
+         "Ibcast 2 MiB, hot, 2 ranks on 1 core"),
+        (lambda m: m[BENCH_CORES_COLD, "impi"]["ireduce", 2 << 20].update(tutti_overlapped_us=11.1),
+         "Ireduce 2 MiB, cold, 2 ranks on 1 core"),
         (lambda m: m[BENCH, "impi"]["iallreduce", 4 << 20].update(tutti_pure_us=11.6),
          "Iallreduce 4 MiB, waited for at once"),
         (lambda m: [row.update(pure_us=11) for row in m[bars_nbc.TUTTI, "impi"].values()],
@@ -127,6 +143,19 @@ def test_the_best_mpi_of_all_counts() -> None:
     case = "Ialltoall, 64 KiB to 4 MiB (IMB-NBC), overlapped"
     found = [v for v in bars_nbc.judge(measured, {}, MPIS) if v.case.startswith(case)]
     assert {v.mpi: v.met for v in found} == {"mpich": False, "impi": False}
+
+
+def test_overlap_names_whom_it_is_compared_with() -> None:
+    measured = everything()
+    del measured[ASYNC, "impi"]
+    measured[ASYNC, "mpich"] = {("ibcast", 65536): imb_row(21, 54)}
+    case = "Ibcast, 64 KiB to 4 MiB (IMB-NBC), mean overlap"
+    found = {v.mpi: v for v in bars_nbc.judge(measured, {}, MPIS) if v.case.startswith(case)}
+    assert not found["impi"].met
+    assert found["impi"].measured == (
+        "50 % (0.50 of the sum); the MPIs' best alone 0 % (0.50 of the sum); the MPIs' best with "
+        "asynchronous progress 54 % (0.50 of the sum) at 1 of 7 sizes"
+    )
 
 
 def test_what_is_missing_is_named() -> None:

@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -108,7 +109,9 @@ def main() -> int:
     done: Counter[str] = Counter()
     begin = time.monotonic()
     columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    own_files = tempfile.TemporaryDirectory(prefix="tutti-fuzz-")
+    with own_files as directory, Progress(*columns, console=console) as progress:
+        os.environ["TMPDIR"] = directory  # what killed launchers left elsewhere is in no way here
         bar = progress.add_task("", total=arguments.seconds)
         while (elapsed := time.monotonic() - begin) < arguments.seconds:
             trial = simulated(draw) if draw.random() < 0.2 else on_an_mpi(draw)

@@ -184,10 +184,16 @@ class Operation {
           : PMPI_Alltoallw(from, e, b, types.data(), d, e, b, types.data(), comm_);
         break;
       }
-      case 13:
-        r ? MPI_Ireduce_scatter(from, d, c, t, MPI_SUM, comm_, r)
-          : PMPI_Reduce_scatter(from, d, c, t, MPI_SUM, comm_);
+      case 13: {
+        if (r) {
+          MPI_Ireduce_scatter(from, d, c, t, MPI_SUM, comm_, r);
+          break;
+        }
+        // Out of place: MPICH 5.0's own in-place Reduce_scatter ends the job at times.
+        const std::vector<int> operand = recv_;
+        PMPI_Reduce_scatter(in_place_ ? operand.data() : s, d, c, t, MPI_SUM, comm_);
         break;
+      }
       case 14:
         r ? MPI_Ireduce_scatter_block(from, d, n_, t, MPI_SUM, comm_, r)
           : PMPI_Reduce_scatter_block(from, d, n_, t, MPI_SUM, comm_);

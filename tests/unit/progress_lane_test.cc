@@ -273,6 +273,14 @@ struct Member {
   Operation operation;
 };
 
+// Until both have taken what they posted; the second drives.
+void finish(Member& first, Member& second) {
+  for (int left = 2; left > 0; std::this_thread::yield()) {
+    second.driver.drive();
+    for (Member* member : {&first, &second}) left -= !member->driver.finished().empty();
+  }
+}
+
 // What an algorithm takes for its work is told even if it had to wait in its midst, and without the
 // wait.
 TEST(Lane, TellsTimeOfWorkWithoutWaits) {
@@ -324,7 +332,7 @@ TEST(Driver, WhoWokeItsThreadInVainIsSpared) {
   EXPECT_LE(woken, passed_ms() + 1);
   Member second(ranks, 1);
   second.post_alltoall();
-  while (!first.driver.has_finished() || !second.driver.has_finished()) second.driver.drive();
+  finish(first, second);
 }
 
 // A rank that has posted much lets others have its core before it drives, if a thread on another
@@ -339,10 +347,7 @@ TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
   second.post_allreduce();
   EXPECT_TRUE(first.driver.steps_aside());
   EXPECT_FALSE(second.driver.steps_aside());
-  for (int left = 2; left > 0; std::this_thread::yield()) {
-    second.driver.drive();
-    for (Member* member : {&first, &second}) left -= !member->driver.finished().empty();
-  }
+  finish(first, second);
   EXPECT_FALSE(first.driver.steps_aside());
 }
 

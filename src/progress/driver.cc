@@ -306,8 +306,9 @@ void Driver::serve() {
   std::int64_t nap_ns = shortest_nap_ns;
   int idle = 0;        // rounds without a move
   bool woken = false;  // or could have been, out of the last nap
-  while (!stopping_.load(std::memory_order_relaxed)) {
-    const std::uint32_t seen = thread_bell_.seen();
+  // The bell first: what is looked at after that has changed before somebody rings it anew.
+  for (std::uint32_t seen = thread_bell_.seen(); !stopping_.load(std::memory_order_relaxed);
+       seen = thread_bell_.seen()) {
     // A rank that waits drives by itself.
     const bool may = allowed_.load(std::memory_order_relaxed) &&
                      (dedicated || wants_thread_.load(std::memory_order_relaxed) ||

@@ -80,7 +80,8 @@ class Team : public std::enable_shared_from_this<Team> {
   }
 
   // The same, nonblocking: `pending` holds the collective and the work, and goes to the driver.
-  // When it comes back from there, a thread of the rank calls finish(), in any order.
+  // When it comes back from there, a thread of the rank calls finish(), in any order. One that has
+  // failed keeps its team.
   void start(Pending& pending);
   static Trouble finish(Pending& pending);
 

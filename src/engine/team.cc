@@ -367,8 +367,9 @@ void Team::start(Pending& pending) {
 }
 
 Trouble Team::finish(Pending& pending) {
+  if (!pending.succeeded)
+    return static_cast<const Team*>(pending.owner.get())->background_->speaker.trouble();
   const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
-  if (!pending.succeeded) return team->background_->speaker.trouble();
   if (pending.work.timed) learn(pending);
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <mutex>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "engine/engine.h"
 #include "fabric/task.h"
@@ -54,28 +54,25 @@ struct Started : engine::Pending {
   static void operator delete(void* started, std::size_t bytes) {
     fabric::frames::release(started, bytes);
   }
+  // Of one that is in Requests.
   static void release(Started* started) {
-    if (started->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete started;
+    if (started->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    g_requests_under_way.fetch_sub(1, std::memory_order_relaxed);
+    delete started;
   }
 
   Keeper<H> keeper;
   Call<H> call;
   H request{};
   std::atomic<int> owners{2};
-  Started *before = nullptr, *after = nullptr;  // in Requests
+  std::atomic<engine::Trouble> trouble{engine::Trouble::none};  // before the request is completed
+  Started *before = nullptr, *after = nullptr;                  // in Requests, then in Completed
 };
 
-// The requests that have been given and not yet completed, and those among the completed whose
-// collective has met an error that the program has not been told of.
+// The requests that have been given, until their collectives are over.
 template <class H>
 class Requests {
  public:
-  struct Failure {
-    H request;
-    H comm;
-    int code;
-  };
-
   void add(Started<H>& started) {
     g_requests_under_way.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
@@ -84,7 +81,6 @@ class Requests {
     first_ = &started;
   }
   void remove(Started<H>& started) {
-    g_requests_under_way.fetch_sub(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     (started.before != nullptr ? started.before->after : first_) = started.after;
     if (started.after != nullptr) started.after->before = started.before;
@@ -96,31 +92,43 @@ class Requests {
     return false;
   }
 
-  [[nodiscard]] bool any_failed() const { return failures_.load(std::memory_order_relaxed) != 0; }
-  void fail(const Failure& failure) {
-    g_requests_under_way.fetch_add(1, std::memory_order_relaxed);
-    const std::lock_guard lock(mutex_);
-    failed_.push_back(failure);
-    failures_.store(failed_.size(), std::memory_order_relaxed);
-  }
-  // Forgets it. False: it has not failed.
-  [[nodiscard]] bool take_failure(H request, Failure& failure) {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(failed_.begin(), failed_.end(),
-                                    [&](const Failure& each) { return each.request == request; });
-    if (found == failed_.end()) return false;
-    failure = *found;
-    failed_.erase(found);
-    g_requests_under_way.fetch_sub(1, std::memory_order_relaxed);
-    failures_.store(failed_.size(), std::memory_order_relaxed);
-    return true;
-  }
-
  private:
   std::mutex mutex_;
   Started<H>* first_ = nullptr;
-  std::vector<Failure> failed_;
-  std::atomic<std::size_t> failures_{0};
+};
+
+// What has failed among the requests that a call of this thread completes. One may be in the midst
+// of another: in a callback of the program's.
+template <class H>
+class Completed {
+ public:
+  Completed() : outer_(std::exchange(now_, this)) {}
+  ~Completed() {
+    now_ = outer_;
+    while (first_ != nullptr) Started<H>::release(std::exchange(first_, first_->after));
+  }
+  Completed(const Completed&) = delete;
+  Completed& operator=(const Completed&) = delete;
+
+  // The MPI fills its status: it is over, and owned by the MPI until this returns.
+  static void keep(Started<H>& started) {
+    if (now_ == nullptr || started.trouble.load(std::memory_order_relaxed) == engine::Trouble::none)
+      return;
+    if (now_->failed(started.request) != nullptr) return;
+    started.owners.fetch_add(1, std::memory_order_relaxed);
+    started.after = std::exchange(now_->first_, &started);
+  }
+  [[nodiscard]] const Started<H>* failed() const { return first_; }
+  [[nodiscard]] const Started<H>* failed(H request) const {
+    const Started<H>* each = first_;
+    while (each != nullptr && each->request != request) each = each->after;
+    return each;
+  }
+
+ private:
+  static inline constinit thread_local Completed* now_ = nullptr;
+  Completed* const outer_;
+  Started<H>* first_ = nullptr;
 };
 
 }  // namespace tutti::mpi

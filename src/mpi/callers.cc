@@ -53,13 +53,19 @@ bool begins(const char* text, const char* with) {
   return std::strncmp(text, with, std::strlen(with)) == 0;
 }
 
-}  // namespace
-
-bool is_mpi_library(const char* path) {
-  const char* file = file_of(path);
-  return (begins(file, "libmpi") || begins(file, "libpmpi") || begins(file, "mca_")) &&
-         !is_fortran_library(path);
+// The MPI's library defines PMPI_X, which tools do not, whatever they are called (mpiP's is
+// libmpiP.so); Open MPI has plugins, too.
+bool is_mpis(const Search& object) {
+  if (*object.name == '\0') return false;
+  if (begins(file_of(object.name), "mca_")) return true;
+  void* handle = ::dlopen(object.name, RTLD_NOLOAD | RTLD_LAZY);
+  if (handle == nullptr) return false;
+  const auto found = reinterpret_cast<std::uintptr_t>(::dlsym(handle, "PMPI_Wait"));
+  ::dlclose(handle);
+  return object.begin <= found && found < object.end;  // and not in what it depends on
 }
+
+}  // namespace
 
 bool is_fortran_library(const char* path) {
   const char* file = file_of(path);
@@ -72,7 +78,7 @@ Caller Callers::meet(std::uintptr_t address) {
   Search search{address};
   if (::dl_iterate_phdr(look, &search) == 0) return Caller::other;  // made at run time
   Caller caller = Caller::other;
-  if (is_mpi_library(search.name)) caller = Caller::mpi;
+  if (is_mpis(search)) caller = Caller::mpi;
   if (options().fortran && is_fortran_library(search.name)) caller = Caller::fortran;
   if (keep_loaded(search.name)) remember({search.begin, search.end - search.begin, caller});
   return caller;

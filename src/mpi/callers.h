@@ -16,8 +16,6 @@ namespace tutti::mpi {
 
 // What the file of such a library is called: libmpi_mpifh.so.40, libmpichfort.so.12 ...
 [[nodiscard]] bool is_fortran_library(const char* path);
-// libmpi.so.40, libpmpi.so.12, mca_io_romio341.so ...
-[[nodiscard]] bool is_mpi_library(const char* path);
 
 enum class Caller : std::uint8_t { other, fortran, mpi };
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -141,6 +142,12 @@ class Front {
     const ErrorClasses classes = error_classes(library_.family);
     return trouble == engine::Trouble::truncated ? classes.truncate : classes.other;
   }
+  [[nodiscard]] int code_of(const Started<H>& failed) const {
+    const engine::Trouble trouble = failed.trouble.load(std::memory_order_relaxed);
+    if (trouble == engine::Trouble::told && failed.call.team->revoked())
+      return error_classes(library_.family).revoked;
+    return code_of(trouble);
+  }
   // (front_calls.h)
   static constexpr int everyone = -1;  // as `root`, for Allreduce
   [[nodiscard]] bool plan(Call<H>& call, H type, H op);
@@ -182,18 +189,31 @@ class Front {
 
   // --- requests (front_requests.h)
   static void reap();
-  // What a call is to complete.
+  // What a call is to complete. Of one that may complete several, errors are told in the statuses:
+  // one for each request, or for each of those that it lists.
   struct Wanted {
     const void* requests = nullptr;
     int count = 0;
-    bool all = false;          // all of them: the error is then told in their statuses
-    void* statuses = nullptr;  // one each
+    bool several = false;
+    void* statuses = nullptr;
+    const int* done = nullptr;  // how many it lists
+    const int* indices = nullptr;
+
+    // None if the arguments are wrong, which is the MPI's to say.
+    [[nodiscard]] std::span<const H> handles() const {
+      if (requests == nullptr || count < 0) return {};
+      return {static_cast<const H*>(requests), static_cast<std::size_t>(count)};
+    }
   };
   template <class Complete>
   static int tell_failures(const Wanted& wanted, Complete complete);
+  static int tell(const Wanted& wanted, const std::vector<H>& before, const Completed<H>& completed,
+                  int code);
   [[nodiscard]] static bool all_ours(const Wanted& wanted);
   template <class Test, class Native>
   static int wait_until(const Wanted& wanted, Test test, Native native);
+  template <class Native>
+  static int look_with(Native native);  // completes nothing
   template <class Native>
   static int test_with(const Wanted& wanted, Native native);
   static int on_query(void* started, void* status);

@@ -65,7 +65,7 @@ int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
     (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
     using Narrowed = std::tuple<Narrow<Arguments>...>;
     const auto narrow = std::make_shared<const Narrowed>(Narrow<Arguments>(arguments, members)...);
-    if (sizeof...(Request) > 0) {
+    if (sizeof...(Request) > 0 && (std::is_same_v<Arguments, const Count*> || ...)) {
       const std::lock_guard lock(retaining_);
       retained_.push_back(narrow);
     }

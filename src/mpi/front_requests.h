@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "mpi/front.h"
@@ -34,14 +35,17 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   return 0;
 }
 
+// When the request is completed, or its status asked for.
 template <class H>
-int Front<H>::on_query(void*, void* status) {
+int Front<H>::on_query(void* started, void* status) {
+  Completed<H>::keep(*static_cast<Started<H>*>(started));
   self_->native_.status_set_elements(status, self_->byte_, 0);
   self_->native_.status_set_cancelled(status, 0);
   return 0;
 }
 
-// When the request is completed or, in some MPIs, as soon as the program frees it.
+// When the MPI needs it no more: by the thread that has completed the request or the collective; in
+// some MPIs, as soon as the program frees it.
 template <class H>
 int Front<H>::on_free(void* started) {
   Started<H>::release(static_cast<Started<H>*>(started));
@@ -60,14 +64,11 @@ void Front<H>::reap() {
   progress::Queue finished = self_->driver_.finished();
   while (progress::Operation* operation = finished.pop()) {
     auto* started = static_cast<Started<H>*>(operation);
-    const bool has_comm = !started->call.team->disbanded();
     const engine::Trouble trouble = engine::Team::finish(*started);
     if (trouble == engine::Trouble::none) [[likely]]
       started->call.unpack();
     else
-      self_->requests_.fail({started->request,
-                             has_comm ? started->call.site.comm : self_->null_comm_,
-                             self_->code_of(trouble)});
+      started->trouble.store(trouble, std::memory_order_relaxed);
     started->keeper.release();
     self_->requests_.remove(*started);
     self_->native_.grequest_complete(started->request);
@@ -80,27 +81,35 @@ void Front<H>::reap() {
 template <class H>
 template <class Complete>
 int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
-  if (!self_->requests_.any_failed()) [[likely]]
-    return complete();
-  const auto* handles = static_cast<const H*>(wanted.requests);
-  const std::vector<H> before(handles, handles + wanted.count);
-  const int code = complete();
-  const StatusLayout layout = status_layout(self_->library_.family);
-  typename Requests<H>::Failure failure{};
-  bool failed = false;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    if (handles[i] == before[i]) continue;
-    const bool this_one = self_->requests_.take_failure(before[i], failure);
-    failed = failed || this_one;
-    if (!wanted.all || (code != 0 && !this_one)) continue;
-    layout.set_error(layout.at(wanted.statuses, i), this_one ? failure.code : 0);
+  std::vector<H> before;  // the MPI forgets what is over
+  if (wanted.several && !status_layout(self_->library_.family).ignores(wanted.statuses)) {
+    const std::span<const H> handles = wanted.handles();
+    before.assign(handles.begin(), handles.end());
   }
-  if (!failed) return code;
-  const int told = wanted.all ? error_classes(self_->library_.family).in_status : failure.code;
+  const Completed<H> completed;
+  const int code = complete();
+  return completed.failed() == nullptr ? code : tell(wanted, before, completed, code);
+}
+
+template <class H>
+int Front<H>::tell(const Wanted& wanted, const std::vector<H>& before,
+                   const Completed<H>& completed, int code) {
+  const StatusLayout layout = status_layout(self_->library_.family);
+  const int statuses = before.empty() ? 0 : wanted.done != nullptr ? *wanted.done : wanted.count;
+  for (int i = 0; i < statuses; ++i) {
+    const auto at = static_cast<std::size_t>(wanted.indices != nullptr ? wanted.indices[i] : i);
+    const Started<H>* failed = completed.failed(before[at]);
+    if (failed == nullptr && code != 0) continue;  // the MPI has said
+    layout.set_error(layout.at(wanted.statuses, static_cast<std::size_t>(i)),
+                     failed != nullptr ? self_->code_of(*failed) : 0);
+  }
+  const Started<H>& failed = *completed.failed();
+  const int told =
+      wanted.several ? error_classes(self_->library_.family).in_status : self_->code_of(failed);
   // Of a communicator that is gone: to the world, if there is one.
-  const H comm =
-      failure.comm == self_->null_comm_ && self_->has_world_ ? self_->world_ : failure.comm;
-  if (comm != self_->null_comm_) self_->native_.comm_call_errhandler(comm, told);
+  const bool gone = failed.call.team->disbanded();
+  if (!gone || self_->has_world_)
+    self_->native_.comm_call_errhandler(gone ? self_->world_ : failed.call.site.comm, told);
   return told;
 }
 
@@ -109,8 +118,8 @@ template <class H>
 bool Front<H>::all_ours(const Wanted& wanted) {
   constexpr int most = 16;  // to be looked for among many
   if (wanted.count > most) return false;
-  const auto* handles = static_cast<const H*>(wanted.requests);
-  return std::all_of(handles, handles + wanted.count,
+  const std::span<const H> handles = wanted.handles();
+  return std::all_of(handles.begin(), handles.end(),
                      [](H request) { return self_->requests_.holds(request); });
 }
 
@@ -144,14 +153,20 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
 
 template <class H>
 template <class Native>
-int Front<H>::test_with(const Wanted& wanted, Native native) {
+int Front<H>::look_with(Native native) {
   progress::Driver& driver = self_->driver_;
   if (driver.outstanding() == 0) [[likely]]
-    return tell_failures(wanted, native);
+    return native();
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::test, 0);
   driver.drive();
   reap();
-  return tell_failures(wanted, native);
+  return native();
+}
+
+template <class H>
+template <class Native>
+int Front<H>::test_with(const Wanted& wanted, Native native) {
+  return look_with([&] { return tell_failures(wanted, native); });
 }
 
 template <class H>
@@ -188,7 +203,7 @@ int Front<H>::waitsome(int count, void* requests, int* done, int* indices, void*
     *flag = *done != 0;  // MPI_UNDEFINED when there is nothing to wait for
     return code;
   };
-  return wait_until({requests, count}, test,
+  return wait_until({requests, count, true, statuses, done, indices}, test,
                     [&] { return native.waitsome(count, requests, done, indices, statuses); });
 }
 
@@ -211,15 +226,15 @@ int Front<H>::testany(int count, void* requests, int* index, int* flag, void* st
 
 template <class H>
 int Front<H>::testsome(int count, void* requests, int* done, int* indices, void* statuses) {
-  return test_with({requests, count}, [&] {
+  return test_with({requests, count, true, statuses, done, indices}, [&] {
     return self_->native_.testsome(count, requests, done, indices, statuses);
   });
 }
 
 template <class H>
 int Front<H>::request_get_status(Word request, int* flag, void* status) {
-  return test_with(
-      {}, [&] { return self_->native_.request_get_status(handle(request), flag, status); });
+  return look_with(
+      [&] { return self_->native_.request_get_status(handle(request), flag, status); });
 }
 
 // Those of MPI 4.1 for several requests. An MPI without them is asked for one after the other: a
@@ -247,7 +262,7 @@ int Front<H>::get_statuses(int count, const void* requests, void* statuses, int*
 template <class H>
 int Front<H>::request_get_status_all(int count, const void* requests, int* flag, void* statuses) {
   const auto native = self_->native_.request_get_status_all;
-  return test_with({}, [&] {
+  return look_with([&] {
     if (native != nullptr) return native(count, requests, flag, statuses);
     const StatusLayout layout = status_layout(self_->library_.family);
     const auto* handles = static_cast<const H*>(requests);
@@ -264,7 +279,7 @@ template <class H>
 int Front<H>::request_get_status_any(int count, const void* requests, int* index, int* flag,
                                      void* status) {
   const auto native = self_->native_.request_get_status_any;
-  return test_with({}, [&] {
+  return look_with([&] {
     if (native != nullptr) return native(count, requests, index, flag, status);
     int done = 0;
     *index = undefined;
@@ -281,7 +296,7 @@ template <class H>
 int Front<H>::request_get_status_some(int count, const void* requests, int* done, int* indices,
                                       void* statuses) {
   const auto native = self_->native_.request_get_status_some;
-  return test_with({}, [&] {
+  return look_with([&] {
     if (native != nullptr) return native(count, requests, done, indices, statuses);
     return get_statuses(count, requests, statuses, done, indices, count);
   });

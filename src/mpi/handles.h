@@ -51,15 +51,16 @@ struct ErrorClasses {
   int truncate;
   int other;
   int in_status;
+  int revoked;  // of an extension that not every MPI of the family has
 };
 [[nodiscard]] constexpr ErrorClasses error_classes(Family family) {
   switch (family) {
     case Family::openmpi:
-      return {2, 15, 16, 18};
+      return {2, 15, 16, 18, 77};
     case Family::mpich:
-      return {2, 14, 15, 17};
+      return {2, 14, 15, 17, 103};
     case Family::standard:
-      return {2, 15, 16, 19};
+      return {2, 15, 16, 19, 16};
   }
   return {};
 }
@@ -79,7 +80,6 @@ struct StatusLayout {
     if (!ignores(status)) std::memcpy(static_cast<std::byte*>(status) + error, &code, sizeof code);
   }
 
- private:
   [[nodiscard]] bool ignores(const void* status) const {
     return reinterpret_cast<std::uintptr_t>(status) == ignore;
   }

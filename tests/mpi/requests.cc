@@ -152,6 +152,141 @@ int mixed() {
   return wrong + (index != MPI_UNDEFINED) + (count != MPI_UNDEFINED) + !flag;
 }
 
+int class_of(int code) {
+  int error_class = code;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+// An Iallreduce that does not match, on a communicator of its own whose errors return.
+MPI_Comm start_failing(MPI_Request* request) {
+  static int in, out;
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
+  MPI_Iallreduce(&in, &out, 1, MPI_INT, rank == 0 ? MPI_MAX : MPI_SUM, dup, request);
+  return dup;
+}
+
+// What the MPI says of a wrong count, it says while something is under way as well.
+int miscounted() {
+  int wrong = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Request request;
+  MPI_Status statuses[2];
+  if (rank == 1) usleep(100'000);
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  int count, indices[2];
+  wrong += MPI_Waitall(-1, &request, statuses) == MPI_SUCCESS;
+  wrong += MPI_Waitsome(-1, &request, &count, indices, statuses) == MPI_SUCCESS;
+  return wrong + (MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+}
+
+// Whoever completes several is told of each: the second has failed.
+int failed_among_some() {
+  int wrong = 0;
+  for (const bool waits : {true, false}) {
+    MPI_Request requests[3];
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+    MPI_Comm comm = start_failing(&requests[1]);
+    requests[2] = MPI_REQUEST_NULL;
+    for (int left = 2, count = 0; left > 0; left -= count) {
+      MPI_Status statuses[3];
+      std::memset(statuses, 0x55, sizeof statuses);
+      int indices[3];
+      const int code =
+          (waits ? MPI_Waitsome : MPI_Testsome)(3, requests, &count, indices, statuses);
+      if (count == MPI_UNDEFINED) return wrong + 100;
+      bool failed = false;
+      for (int i = 0; i < count; ++i) failed = failed || indices[i] == 1;
+      wrong += class_of(code) != (failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS);
+      for (int i = 0; failed && i < count; ++i)
+        wrong += (class_of(statuses[i].MPI_ERROR) == MPI_ERR_OTHER) != (indices[i] == 1);
+    }
+    MPI_Comm_free(&comm);
+  }
+  return wrong;
+}
+
+// Of those that keep their handles when they are over, too.
+int failed_among_all() {
+  int wrong = 0, token = rank, got = -1;
+  MPI_Request requests[4];
+  MPI_Recv_init(&got, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(&token, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[1]);
+  requests[2] = MPI_REQUEST_NULL;
+  for (const bool waits : {true, false}) {
+    MPI_Startall(2, requests);
+    MPI_Comm comm = start_failing(&requests[3]);
+    MPI_Status statuses[4];
+    std::memset(statuses, 0x55, sizeof statuses);
+    int code = MPI_SUCCESS;
+    if (waits)
+      code = MPI_Waitall(4, requests, statuses);
+    else
+      for (int over = 0; !over;) code = MPI_Testall(4, requests, &over, statuses);
+    wrong += class_of(code) != MPI_ERR_IN_STATUS || got != 1 - rank;
+    for (int i = 0; i < 3; ++i) wrong += statuses[i].MPI_ERROR != MPI_SUCCESS;
+    wrong += class_of(statuses[3].MPI_ERROR) != MPI_ERR_OTHER;
+    MPI_Comm_free(&comm);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+  return wrong;
+}
+
+// An error of a communicator that is gone when it is told is no other communicator's, though that
+// may have its handle.
+int failed_on_a_freed_one() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Request request, other;
+  MPI_Comm comm = start_failing(&request);
+  for (int i = 0; i < 100; ++i) {  // meanwhile it ends
+    MPI_Ibarrier(MPI_COMM_WORLD, &other);
+    MPI_Wait(&other, MPI_STATUS_IGNORE);
+    usleep(1000);
+  }
+  MPI_Comm_free(&comm);
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(remember, &handler);
+  MPI_Comm_set_errhandler(dup, handler);
+  int wrong = class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)) != MPI_ERR_OTHER;
+  wrong += g_comm_told != MPI_COMM_NULL;
+  MPI_Comm_free(&dup);
+  return wrong;
+}
+
+// Whichever thread has driven an operation, who waits for it is told.
+int failed_on_threads() {
+  int provided;
+  MPI_Query_thread(&provided);
+  if (provided != MPI_THREAD_MULTIPLE) return 0;
+  constexpr int threads = 3, rounds = 150;
+  MPI_Comm comms[threads][rounds];
+  for (auto& some : comms)
+    for (MPI_Comm& comm : some) {
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    }
+  std::vector<int> wrong(threads);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (MPI_Comm comm : comms[t]) {
+        int one = 1, lost = 0;
+        MPI_Request request;
+        MPI_Iallreduce(&one, &lost, 1, MPI_INT, rank == 0 ? MPI_MAX : MPI_SUM, comm, &request);
+        wrong[t] += MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+      }
+    });
+  for (std::thread& thread : all) thread.join();
+  int sum = 0;
+  for (int each : wrong) sum += each;
+  return sum;
+}
+
 // Only one rank has come to know Tutti when both make a communicator.
 int unseen() {
   if (rank == 0) MPI_Barrier(MPI_COMM_SELF);
@@ -172,7 +307,8 @@ int main(int argc, char** argv) {
   if (what == "unseen")
     PMPI_Init(&argc, &argv);
   else
-    MPI_Init_thread(&argc, &argv, what == "threaded" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+    MPI_Init_thread(&argc, &argv,
+                    what.find("thread") != what.npos ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -184,6 +320,11 @@ int main(int argc, char** argv) {
   if (what == "threaded") wrong = threaded();
   if (what == "mixed") wrong = mixed();
   if (what == "unseen") wrong = unseen();
+  if (what == "miscounted") wrong = miscounted();
+  if (what == "failed_among_some") wrong = failed_among_some();
+  if (what == "failed_among_all") wrong = failed_among_all();
+  if (what == "failed_on_a_freed_one") wrong = failed_on_a_freed_one();
+  if (what == "failed_on_threads") wrong = failed_on_threads();
   int sum = 0;
   PMPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("requests: %d wrong\n", sum);

@@ -37,7 +37,13 @@ int main(int argc, char** argv) {
   expect(__LINE__, MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm, &request), MPI_SUCCESS);
   expect(__LINE__, wait_for(request), MPI_SUCCESS);
 
+  // One that is under way: rank 0 calls nothing until all have revoked.
+  if (rank != 0)
+    expect(__LINE__, MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm, &request),
+           MPI_SUCCESS);
+  MPI_Barrier(MPI_COMM_WORLD);
   expect(__LINE__, MPIX_Comm_revoke(comm), MPI_SUCCESS);
+  if (rank != 0) expect(__LINE__, wait_for(request), MPIX_ERR_REVOKED);
   expect(__LINE__, MPI_Barrier(comm), MPIX_ERR_REVOKED);
   expect(__LINE__, MPI_Bcast(&value, 1, MPI_INT, 0, comm), MPIX_ERR_REVOKED);
   MPI_Comm_free(&comm);

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
-from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi
+from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, PROGRAMS, Mpi
 from test_conformance import RUNGS
 from test_moves import COLLECTIVES
 
@@ -53,7 +54,20 @@ def test_other_mpis(mpi: Mpi, tmp_path) -> None:
 
 @pytest.mark.parametrize("thread", ["auto", "none"])
 @pytest.mark.parametrize(
-    "what", ["freed_early", "profiled", "handled", "threaded", "mixed", "unseen"]
+    "what",
+    [
+        "freed_early",
+        "profiled",
+        "handled",
+        "threaded",
+        "mixed",
+        "unseen",
+        "miscounted",
+        "failed_among_some",
+        "failed_among_all",
+        "failed_on_a_freed_one",
+        "failed_on_threads",
+    ],
 )
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_requests(mpi: Mpi, what: str, thread: str) -> None:
@@ -68,3 +82,15 @@ def test_a_request_that_the_mpi_refuses_is_an_error(mpi: Mpi) -> None:
     command = [str(mpi.compile("requests.cc")), "refused"]
     result = mpi.run(2, command, {"LD_PRELOAD": f"{LIBRARY}:{refusing}"})
     assert result.returncode == 0 and "requests: 0 wrong" in result.stdout, result.stdout[-3000:]
+
+
+# mpiP's library begins with libmpi, wraps what waits, and leaves the rest alone.
+@pytest.mark.parametrize("name", ["libmpiP.so", "libtool.so"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_tool_that_wraps_what_waits(mpi: Mpi, name: str) -> None:
+    tool = PROGRAMS / mpi.name / name
+    shutil.copy(mpi.compile("waiting_tool.cc", "-shared", "-fPIC"), tool)
+    command = [str(mpi.compile("requests.cc")), "mixed"]
+    result = mpi.run(2, command, {"LD_PRELOAD": f"{tool}:{LIBRARY}"}, timeout_s=30)
+    assert result.returncode == 0 and "requests: 0 wrong" in result.stdout, result.stdout[-3000:]
+    assert "the tool has waited" in result.stdout

@@ -110,8 +110,10 @@ template <class H>
 void Front<H>::end_world() {
   // What sessions have under way may need a peer that is in MPI_Finalize, too.
   const bool last = !has_sessions();
-  if (last) drain();
-  if (last || trace::on()) driver_.stop();
+  if (last) {
+    drain();
+    driver_.stop();
+  }
   // After this allgather nobody waits for anybody, so processes may end in any order.
   report();
   if (!last) driver_.resume();
@@ -191,6 +193,7 @@ void Front<H>::report() {
   if (all[0].traces != 0) {
     std::vector<std::uint64_t> ranks_hosts;
     for (const Mine& theirs : all) ranks_hosts.push_back(theirs.host);
+    driver_.stop();  // what it records is read; not before all are in MPI_Finalize
     write_trace(group, ranks_hosts);
   }
   if (group.rank != 0) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs of sessions: sessions WHAT. Prints "sessions: N wrong".
 #include <dirent.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -270,6 +271,24 @@ int around(int* argc, char*** argv) {
   return wrong + left_behind();
 }
 
+// The last rank waits for what the others have under way before it comes to MPI_Finalize.
+int ahead(int* argc, char*** argv) {
+  MPI_Session session = open_session();
+  MPI_Comm comm = world_of(session, "ahead.world");
+  int wrong = try_out(comm);
+  MPI_Init(argc, argv);
+  int one = 1, sums[2] = {};
+  MPI_Request requests[2];
+  if (rank == size - 1) usleep(100'000);
+  for (int i : {0, 1}) MPI_Iallreduce(&one, &sums[i], 1, MPI_INT, MPI_SUM, comm, &requests[i]);
+  if (rank == size - 1) MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Finalize();
+  if (rank != size - 1) MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  wrong += (sums[0] != size) + (sums[1] != size) + try_and_free(comm);
+  MPI_Session_finalize(&session);
+  return wrong;
+}
+
 int life(const std::string& what, int* argc, char*** argv) {
   if (what == "only") return only() + left_behind();
   if (what == "parts-first") return parts_first();
@@ -278,6 +297,7 @@ int life(const std::string& what, int* argc, char*** argv) {
   if (what == "threads") return threads();
   if (what == "errors") return errors();
   if (what == "around") return around(argc, argv);
+  if (what == "ahead") return ahead(argc, argv);
   if (what != "beside") return -1;
   MPI_Init(argc, argv);
   const int wrong = beside();

@@ -65,3 +65,11 @@ def test_trace_needs_the_world(tmp_path) -> None:
     options = {"TUTTI_TRACE": str(tmp_path / "trace"), "TUTTI_REPORT": str(tmp_path / "report")}
     said = sessions(OPENMPI, "only", 2, options)
     assert said.count("no trace") == 1 and not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("mpi", [OPENMPI, MPICH], ids=lambda mpi: mpi.name)
+@pytest.mark.parametrize("traces", [False, True], ids=["plain", "traced"])
+def test_what_is_under_way_goes_on_while_others_finalize(mpi: Mpi, traces: bool, tmp_path) -> None:
+    trace = tmp_path / "trace"
+    sessions(mpi, "ahead", 2, {"TUTTI_TRACE": str(trace)} if traces else {})
+    assert trace.exists() == traces

@@ -18,9 +18,10 @@ std::uint32_t slack_for(std::uint32_t pages) {
   return std::min(4 * std::min(pages, heap.extents.pages() / 8), heap.extents.pages() / 16);
 }
 
-// Pages of `bytes`, or 0 when that is more than the range has.
+// Pages of `bytes`, or 0 when that is more than there is.
 std::uint32_t pages_of(std::size_t bytes) {
-  if (bytes >= detail::bytes.load(std::memory_order_relaxed)) return 0;
+  if (bytes >= detail::bytes.load(std::memory_order_relaxed) || bytes > heap.largest_bytes)
+    return 0;
   return static_cast<std::uint32_t>(std::max<std::size_t>(divide_up(bytes, page_bytes), 1));
 }
 

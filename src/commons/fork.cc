@@ -20,6 +20,7 @@
 #include "commons/heap.h"
 #include "os/limits.h"
 #include "os/mapping.h"
+#include "os/uncancelled.h"
 
 namespace tutti::commons {
 namespace {
@@ -144,6 +145,7 @@ bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
 }
 
 void become_exclusive() {
+  const os::Uncancelled uncancelled;
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
     const bool have_file = os::refers_to(heap.fd, heap.file);
     if (const char* failure = copy_everything(have_file)) give_up(failure);
@@ -174,6 +176,8 @@ Guard::Guard() : held_(true) {
 
 void before_fork() {
   if (this_thread_forks()) return;  // a _Fork that is part of a fork
+  int cancel = 0;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);  // fork is no cancellation point
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler may see a child that is half made
@@ -182,6 +186,7 @@ void before_fork() {
   heap.mutex.lock();
   heap.forker.store(::gettid(), std::memory_order_relaxed);
   heap.fork.signals = before;
+  heap.fork.cancel = cancel;
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) (void)open_pipe(heap.fork.pipe);
   errno = error;
 }
@@ -198,9 +203,11 @@ void after_fork_in_parent() {
     close_end(heap.fork.pipe[0]);
   }
   const sigset_t signals = heap.fork.signals;
+  const int cancel = heap.fork.cancel;
   heap.forker.store(0, std::memory_order_relaxed);
   heap.mutex.unlock();
   ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  ::pthread_setcancelstate(cancel, nullptr);
   errno = error;
 }
 
@@ -212,6 +219,7 @@ void after_fork_in_child() {
   close_end(heap.fork.pipe[0]);
   close_end(heap.fork.pipe[1]);
   ::pthread_sigmask(SIG_SETMASK, &heap.fork.signals, nullptr);
+  ::pthread_setcancelstate(heap.fork.cancel, nullptr);
   errno = error;
 }
 

@@ -45,7 +45,8 @@ struct Heap {
   int fd = -1;
   os::FileId file;
   Extents extents;
-  Statics statics;  // their pages are in a block
+  Statics statics;                  // their pages are in a block
+  std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
   std::uint64_t budget_pages = 0;     // the most that may stay dirty
   std::uint64_t allowance_pages = 0;  // what may by now; see learn()
@@ -55,6 +56,7 @@ struct Heap {
 
   struct {
     sigset_t signals = {};   // of the forking thread
+    int cancel = 0;          // its cancelability state
     int pipe[2] = {-1, -1};  // the child holds its end open until it has its copy
   } fork;
 

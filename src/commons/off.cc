@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/words.h"
+#include "os/limits.h"
 
 #if defined(__has_feature)
 #define TUTTI_HAS_FEATURE(x) __has_feature(x)
@@ -52,6 +53,8 @@ bool under_valgrind() {
 const char* why_off() {
   if (options().off) return "TUTTI_OFF is set";
   if (!has_word(options().memory, "commons")) return "TUTTI_MEMORY does not list commons";
+  if (os::promise_limit_bytes() == 0)
+    return "vm.overcommit_memory is 2, and what is shared is only counted when it is touched";
   if (under_valgrind()) return "the program runs under valgrind";
   if (under_sanitizer()) return "the program was built with a sanitizer";
   return nullptr;

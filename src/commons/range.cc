@@ -13,6 +13,7 @@
 #include "commons/off.h"
 #include "os/limits.h"
 #include "os/mapping.h"
+#include "os/uncancelled.h"
 
 namespace tutti::commons {
 
@@ -29,14 +30,14 @@ constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
 
-// A power of two, and no more than the limits leave room for: half of the address space remains for
+// A power of two, and no more than the limits leave room for: most of the address space remains for
 // everyone else, and a file beyond RLIMIT_FSIZE would end the process.
 std::uint64_t first_range_to_try() {
   std::uint64_t bytes = options().commons_range;
   if (bytes == 0) bytes = std::min(4 * os::physical_memory_bytes(), most_default_bytes);
   bytes = std::bit_ceil(std::clamp(bytes, least_range_bytes, most_range_bytes));
   const std::uint64_t most =
-      std::min(os::address_space_limit_bytes() / 2, os::file_size_limit_bytes());
+      std::min(os::address_space_limit_bytes() / 4, os::file_size_limit_bytes());
   return std::min(bytes, std::bit_floor(most));
 }
 
@@ -75,6 +76,7 @@ const char* reserve_what_fits() {
 }
 
 void open_for_business() {
+  heap.largest_bytes = os::promise_limit_bytes();
   heap.budget_pages = options().commons_budget / page_bytes;
   heap.allowance_pages = std::min(heap.budget_pages, first_allowance_pages);
   if (auto* witness = static_cast<std::atomic<std::uint32_t>*>(os::map_wiped_on_fork())) {
@@ -98,6 +100,7 @@ bool ready() {
     return mode != Mode::off;
   // The dynamic linker allocates before libc has found the environment, and with it our options.
   if (environ == nullptr) return false;
+  const os::Uncancelled uncancelled;
   watch_forks();
   const Guard guard;
   if (heap.mode.load(std::memory_order_relaxed) != Mode::idle)

@@ -17,6 +17,7 @@
 #include "os/keep_errno.h"
 #include "os/mapping.h"
 #include "os/program.h"
+#include "os/uncancelled.h"
 
 namespace tutti::commons {
 namespace {
@@ -66,6 +67,7 @@ void adopt_statics() {
 
 void adopt(const os::Pages& statics) {
   const os::KeepErrno keep;
+  const os::Uncancelled uncancelled;
   if (!ready()) return;
   sigset_t all, before;
   ::sigfillset(&all);

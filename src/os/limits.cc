@@ -21,6 +21,19 @@ std::uint64_t soft_limit(int which) {
   return limit.rlim_cur == RLIM_INFINITY ? unlimited : limit.rlim_cur;
 }
 
+// The start of a file of /proc; "" if it cannot be read.
+template <std::size_t most>
+struct Text {
+  explicit Text(const char* path) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    const ssize_t length = ::read(fd, text, most - 1);
+    ::close(fd);
+    text[std::max<ssize_t>(length, 0)] = '\0';
+  }
+  char text[most] = "";
+};
+
 }  // namespace
 
 std::uint64_t physical_memory_bytes() {
@@ -30,17 +43,19 @@ std::uint64_t physical_memory_bytes() {
 }
 
 std::uint64_t available_memory_bytes() {
-  char text[512];
-  const int fd = ::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return unlimited;
-  const ssize_t length = ::read(fd, text, sizeof(text) - 1);
-  ::close(fd);
-  if (length <= 0) return unlimited;
-  text[length] = '\0';
+  const Text<512> info("/proc/meminfo");
   constexpr char key[] = "MemAvailable:";
-  const char* found = std::strstr(text, key);
+  const char* found = std::strstr(info.text, key);
   if (found == nullptr) return unlimited;
   return std::strtoull(found + sizeof(key) - 1, nullptr, 10) * 1024;  // the file says kB
+}
+
+std::uint64_t promise_limit_bytes() {
+  const Text<8> mode("/proc/sys/vm/overcommit_memory");
+  struct sysinfo info {};
+  if (mode.text[0] == '2') return 0;
+  if (mode.text[0] == '1' || ::sysinfo(&info) != 0) return unlimited;
+  return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
 }
 
 std::uint64_t address_space_limit_bytes() { return soft_limit(RLIMIT_AS); }
@@ -50,14 +65,8 @@ std::uint64_t address_space_left_bytes() {
   // What x86-64 and arm64 give to a process that does not ask for more.
   constexpr std::uint64_t all = std::uint64_t{1} << 47;
   const std::uint64_t limit = std::min(address_space_limit_bytes(), all);
-  char text[64];
-  const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return limit;
-  const ssize_t length = ::read(fd, text, sizeof(text) - 1);
-  ::close(fd);
-  if (length <= 0) return limit;
-  text[length] = '\0';
-  const std::uint64_t used = std::strtoull(text, nullptr, 10) * page_bytes;
+  const Text<64> pages("/proc/self/statm");
+  const std::uint64_t used = std::strtoull(pages.text, nullptr, 10) * page_bytes;
   return limit - std::min(limit, used);
 }
 

@@ -15,6 +15,9 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 // RLIMIT_AS and RLIMIT_FSIZE; the second ends a process that makes any file larger.
 [[nodiscard]] std::uint64_t address_space_limit_bytes();
 [[nodiscard]] std::uint64_t file_size_limit_bytes();
+// The most that malloc gives at once, by vm.overcommit_memory: `unlimited` for 1, what the machine
+// has for 0, and 0 for 2, where the kernel counts what it has promised.
+[[nodiscard]] std::uint64_t promise_limit_bytes();
 // What this process may still map.
 [[nodiscard]] std::uint64_t address_space_left_bytes();
 

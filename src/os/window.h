@@ -22,6 +22,7 @@ class Window {
   void forget() { base_ = nullptr; }
 
   [[nodiscard]] std::byte* base() const { return base_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
   // Makes [0, end) accessible. Any thread may call this.
   void open_to(std::size_t end) const {
     if (end > open_.load(std::memory_order_relaxed)) [[unlikely]]

@@ -118,8 +118,8 @@ Answer address_space() {
             "ulimit -v unlimited, or a smaller TUTTI_COMMONS_RANGE"};
   const auto mode = first_line("/proc/sys/vm/overcommit_memory");
   if (mode && *mode == "2")
-    return {false, "vm.overcommit_memory is 2: reserved memory counts as used",
-            "sysctl vm.overcommit_memory=0, or a smaller TUTTI_COMMONS_RANGE"};
+    return {false, "vm.overcommit_memory is 2: the commons stays off",
+            "sysctl vm.overcommit_memory=0"};
   return {true, "no RLIMIT_AS, vm.overcommit_memory is " + mode.value_or("unknown"), ""};
 }
 

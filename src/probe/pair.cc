@@ -14,6 +14,8 @@
 #include <cstring>
 #include <memory>
 
+#include "os/memfd.h"
+
 namespace tutti::probe {
 namespace {
 
@@ -78,7 +80,8 @@ PairResult try_pair(Attempt attempt) {
   const auto word =
       std::make_unique<std::uint64_t>(0x7475747469000000ull ^ static_cast<std::uint64_t>(getpid()));
   os::Mailbox mailbox;
-  const Peer peer{getpid(), memfd_create("tutti-probe", MFD_CLOEXEC), word.get(), &mailbox};
+  os::FileId id;
+  const Peer peer{getpid(), os::create_memfd("tutti-probe", word_bytes, &id), word.get(), &mailbox};
   if (peer.memfd < 0) return {false, std::string("memfd_create: ") + std::strerror(errno)};
   os::Letter letter;
   letter.fds[0] = peer.memfd;

@@ -10,20 +10,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/bits.h"
+#include "os/memfd.h"
 #include "os/os.h"
 
 namespace tutti::segment {
 namespace {
 
-constexpr std::uint64_t segment_bytes = std::uint64_t{64} << 30;  // of address space; sparse
-constexpr std::uint64_t magic = 0x7475747469'0001;                // "tutti", layout 1
-constexpr int size_classes = 16;                                  // slices of 2^class desks
+constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
+constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t magic = 0x7475747469'0001;  // "tutti", layout 1
+constexpr int size_classes = 16;                    // slices of 2^class desks
 
 // At the start of the segment.
 struct Header {
@@ -84,6 +87,13 @@ std::uint64_t slice_bytes(int size_class) {
   return page_bytes + (std::uint64_t{1} << size_class) * round_up(sizeof(Desk), page_bytes);
 }
 
+// A power of two: what the limits leave room for. A file beyond RLIMIT_FSIZE would end the process.
+std::uint64_t bytes_to_make() {
+  const std::uint64_t most =
+      std::min(os::address_space_left_bytes() / 16, os::file_size_limit_bytes());
+  return std::min(usual_bytes, std::bit_floor(most));
+}
+
 }  // namespace
 
 Segment::~Segment() {
@@ -92,11 +102,13 @@ Segment::~Segment() {
 }
 
 Status Segment::create() {
-  fd_ = ::memfd_create("tutti-segment", MFD_CLOEXEC);
+  const std::uint64_t bytes = bytes_to_make();
+  if (bytes < least_bytes)
+    return Status::unsupported("RLIMIT_AS or RLIMIT_FSIZE leaves no room for a node segment");
+  os::FileId id;
+  fd_ = os::create_memfd("tutti-segment", bytes, &id);
   if (fd_ < 0) return Status::system(errno, "memfd_create for the node segment");
-  if (::ftruncate(fd_, segment_bytes) != 0)
-    return Status::system(errno, "ftruncate of the node segment");
-  if (!window_.map(fd_, segment_bytes)) return Status::system(errno, "mmap of the node segment");
+  if (!window_.map(fd_, bytes)) return Status::system(errno, "mmap of the node segment");
   window_.open_to(slices_at);
   Header* header = header_of(base());
   header->magic = magic;
@@ -114,11 +126,12 @@ Status Segment::attach(const Invitation& invitation) {
 
 Status Segment::attach(const Invitation& invitation, int fd) {
   struct stat found {};
-  if (::fstat(fd, &found) != 0 || found.st_size != static_cast<off_t>(segment_bytes)) {
+  const auto bytes = ::fstat(fd, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
+  if (!std::has_single_bit(bytes) || bytes < least_bytes || bytes > usual_bytes) {
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
     return Status::unsupported("a peer's process number means another process here");
   }
-  const bool mapped = window_.map(fd, segment_bytes);
+  const bool mapped = window_.map(fd, bytes);
   const int error = errno;
   ::close(fd);
   if (!mapped) return Status::system(error, "mmap of the node segment");
@@ -148,7 +161,7 @@ std::uint64_t Segment::allocate_slice(int members, int desks_each) {
     if (offset != 0) {
       window_.open_to(offset + slice_bytes(size_class));  // another process may have used it so far
       header->free[size_class] = slice_at(base(), offset)->next_free;
-    } else if (header->next + slice_bytes(size_class) <= segment_bytes) {
+    } else if (header->next + slice_bytes(size_class) <= window_.bytes()) {
       offset = header->next;
       header->next += slice_bytes(size_class);
       used_before = false;

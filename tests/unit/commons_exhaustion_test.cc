@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/bits.h"
 #include "commons_testing.h"
+#include "os/limits.h"
 
 namespace tutti::commons {
 namespace {
@@ -152,6 +154,17 @@ TEST(CommonsLimits, FewDescriptors) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_NOFILE, 64) && works() && share().fd < 64; });
 }
 
+// As the kernel answers malloc, unless vm.overcommit_memory is 1.
+TEST(CommonsLimits, MoreThanTheMachineHas) {
+  TUTTI_IN_CHILD({
+    const std::uint64_t most = os::promise_limit_bytes();
+    if (!works()) return false;
+    if (most > share().bytes - 2 * page_bytes) return true;
+    return take(most + page_bytes) == nullptr && ::malloc(most + page_bytes) == nullptr &&
+           is_valid();
+  });
+}
+
 // ftruncate beyond it would be answered by SIGXFSZ.
 TEST(CommonsLimits, FileSize) {
   TUTTI_IN_CHILD({ return limit(RLIMIT_FSIZE, 64 * mib) && works() && share().bytes <= 64 * mib; });
@@ -162,7 +175,7 @@ TEST(CommonsLimits, FileSize) {
 TEST(CommonsLimits, AddressSpace) {
   TUTTI_IN_CHILD({
     if (!limit(RLIMIT_AS, 1024 * mib) || !works()) return false;
-    if (share().bytes > 512 * mib) return false;
+    if (share().bytes > 256 * mib) return false;
     // What the commons does not have, others still get.
     std::vector<unsigned char*> blocks = fill(16 * mib);
     return blocks.size() >= 8 && ::malloc(64 * mib) != nullptr && is_valid();

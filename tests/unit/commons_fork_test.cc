@@ -269,6 +269,26 @@ TEST(CommonsFork, SignalsAreAsTheyWereBefore) {
   release(block);
 }
 
+// fork() is no cancellation point: whoever is to be cancelled is so later.
+TEST(CommonsFork, ByAThreadThatIsCancelled) {
+  EXPECT_EQ(in_child([] {
+              unsigned char* block = take(1 * mib);
+              write_pattern(block, 1 * mib, 1);
+              int status = -1;
+              std::thread doomed([&] {
+                ::pthread_cancel(::pthread_self());
+                const pid_t child = ::fork();
+                if (child == 0) ::_exit(has_pattern(block, 1 * mib, 1) ? 0 : 1);
+                ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+                ::waitpid(child, &status, 0);
+              });
+              doomed.join();
+              release(block);
+              return take(1 * mib) != nullptr && status == 0 && is_valid();
+            }),
+            0);
+}
+
 TEST(CommonsFork, WithoutAFreeDescriptor) {
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 1);

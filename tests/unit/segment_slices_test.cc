@@ -2,6 +2,7 @@
 // The node segment: made by one process, entered by others, cut into slices by all of them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <random>
 
@@ -107,6 +108,25 @@ TEST(Segment, ThousandsOfSlicesTakeNoMoreThanTheirMost) {
     segment.leave_slice(slice);
     segment.leave_slice(slice);
   }
+}
+
+// A larger file would be answered by SIGXFSZ.
+TEST(Segment, IsAsSmallAsTheLimitOfFilesWants) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+    rlimit limit{200 * mib, RLIM_INFINITY};
+    RANK_CHECK(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    Segment segment;
+    enter(self, segment);
+    if (self.rank == 0) RANK_CHECK(segment.allocate_slice(2) != 0);
+    if (self.rank == 0) RANK_CHECK(segment.allocate_slice(1 << 10) == 0);
+    barrier(self);
+    limit.rlim_cur = 10 * mib;
+    RANK_CHECK(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    Segment none;
+    RANK_CHECK(!none.create().ok());
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
 TEST(Segment, RefusesWhatDoesNotFit) {

@@ -66,6 +66,7 @@ def build(
     words += job.options
     if job.ranks is not None:
         words += ["-n", str(job.ranks)]
+        notes += _sharing(mpi, job.ranks, variables.get("TUTTI_COMM_CORES", "0"))
     return Launch([*words, *job.app], launcher_environment(mpi, environment), notes)
 
 
@@ -137,6 +138,19 @@ def _needs_library_path(mpi: Mpi) -> bool:
     system = str(mpi.library.resolve()).startswith(("/usr/lib", "/lib"))
     # A conda prefix holds libraries that would shadow the system's in every program.
     return not system and not (mpi.prefix / "conda-meta").is_dir()
+
+
+def _sharing(mpi: Mpi, ranks: int, comm_cores: str) -> list[str]:
+    """A warning where the communication cores are what makes ranks share the others."""
+    remedy = {"openmpi": "OMPI_MCA_mpi_yield_when_idle=1", "intel": "I_MPI_THREAD_YIELD=3"}
+    cores = usable_cores()
+    left = cores - (int(comm_cores) if comm_cores.isdigit() else 0)
+    if not left < ranks <= cores or mpi.family not in remedy:
+        return []
+    return [
+        f"ranks share cores, where {mpi.name}'s own messages between them may take milliseconds; "
+        f"if the program sends such, set {remedy[mpi.family]}"
+    ]
 
 
 def _openmpi_root(job: Job, environment: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trace/writer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cinttypes>
@@ -33,11 +34,17 @@ std::array<char, 32> text_of_bytes(std::uint64_t bytes) {
   return text;
 }
 
+// Where it is written until it is whole: not for what is no file of its own, a device or a link.
+std::string part_of(const std::string& path) {
+  struct stat found {};
+  return ::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) ? path : path + ".part";
+}
+
 }  // namespace
 
 Writer::Writer(const char* path, int nodes, NameOf name_of)
     : path_(path),
-      part_(path_ + ".part"),
+      part_(part_of(path_)),
       nodes_(nodes),
       name_of_(name_of),
       file_(path_.empty() ? nullptr : std::fopen(part_.c_str(), "we")) {
@@ -47,7 +54,7 @@ Writer::Writer(const char* path, int nodes, NameOf name_of)
 Writer::~Writer() {
   if (file_ == nullptr) return;
   std::fclose(file_);
-  ::unlink(part_.c_str());
+  if (part_ != path_) ::unlink(part_.c_str());
 }
 
 int Writer::number_of(const Source& source, std::uint16_t core) {
@@ -120,6 +127,7 @@ bool Writer::finish(std::uint64_t dropped) {
   std::fprintf(file_, "],\n\"dropped\":%" PRIu64 "}\n", dropped);
   const bool written = std::ferror(file_) == 0;
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  if (part_ == path_) return written && closed;
   if (written && closed && std::rename(part_.c_str(), path_.c_str()) == 0) return true;
   ::unlink(part_.c_str());
   return false;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from tutti import launch
 
 REPORT = {
     "version": 1,
@@ -102,6 +103,27 @@ def test_more_ranks_than_cores(tutti, stand_in, kind, added):
     assert not set(added) & set(mpi.started()["words"])
 
 
+@pytest.mark.parametrize("kind", ["openmpi5", "mpich", "intel"])
+def test_ranks_that_share_cores_because_others_communicate(tutti, stand_in, kind):
+    cores = launch.usable_cores()
+    if cores < 2:
+        pytest.skip("one core")
+    mpi = stand_in(kind)
+    mpi.plays(report=REPORT)
+    words = ["run", "--mpi", mpi.launcher, "-n", str(cores)]
+    warned = "between them may take milliseconds; if the program sends such, set "
+    assert (warned in tutti(*words, "--comm-cores", "1", "true").err) == (kind != "mpich")
+    assert warned not in tutti(*words, "true").err
+
+
+def test_a_program_that_only_the_launcher_finds(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    words = ["run", "-q", "--mpi", mpi.launcher, "-n", "2"]
+    assert tutti(*words, "-wdir", "/tmp", "--", "./not-here").code == 0
+    assert tutti(*words, "-l", "--", "./not-here").code == 127
+
+
 def test_words_before_the_dashes_go_to_the_launcher(tutti, stand_in):
     mpi = stand_in("mpich")
     mpi.plays(report=REPORT)
@@ -156,18 +178,26 @@ def test_the_exit_code_is_the_launchers(tutti, stand_in, code):
     assert tutti("run", "-q", "--mpi", mpi.launcher, "true").code == code
 
 
-def test_last_words(tutti, stand_in):
+@pytest.mark.parametrize(("launchers", "code"), [(9, 9), (0, 1)])
+def test_last_words(tutti, stand_in, launchers, code):
     mpi = stand_in("mpich")
     said = [f"tutti: rank 1 ended while rank {i} waited\n" for i in (0, 0, 2, 3, 4, 5)]
-    mpi.plays(fatal="".join(said), code=9)
+    mpi.plays(fatal="".join(said), code=launchers)
     result = tutti("run", "-q", "--mpi", mpi.launcher, "true")
-    assert result.code == 9
+    assert result.code == code
     assert lines(result.err) == [
         "the job ended because: rank 1 ended while rank 0 waited",
         "the job ended because: rank 1 ended while rank 2 waited",
         "the job ended because: rank 1 ended while rank 3 waited",
         "and 2 more sentences of other ranks",
     ]
+
+
+def test_a_relative_report_is_meant_from_here(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    tutti("run", "-q", "--mpi", mpi.launcher, "true", TUTTI_REPORT="report.json")
+    assert f"{tmp_path}/here/report.json" in mpi.started()["words"]
 
 
 def test_the_user_may_keep_the_report(tutti, stand_in, tmp_path):

@@ -117,6 +117,7 @@ def test_quiet(tutti, stand_in, quiet):
     [
         ("nope/ran.json", "nope/ran.json cannot be written: there is no directory nope"),
         ("/tmp", "/tmp cannot be written: it is a directory"),
+        ("/dev/null", "/dev/null cannot be written: it is no ordinary file"),
     ],
 )
 def test_a_bad_path(tutti, stand_in, file, sentence, by_option):

@@ -384,6 +384,14 @@ def test_bad_input(tutti, written, words, sentence):
     assert (result.code, result.out, result.err) == (2, "", f"tutti: {sentence}\n")
 
 
+def test_the_trace_is_not_overwritten(tutti, written):
+    file = written(traces.small())
+    result = tutti("trace", file, "--html", file)
+    assert result.code == 2
+    assert result.err == f"tutti: {file} is the trace itself, which would be overwritten\n"
+    assert tutti("trace", file).code == 0
+
+
 def test_a_message_of_none(tutti, written):
     result = tutti("trace", written({**traces.small(), "messages": []}), "--message", "0")
     assert (result.code, result.err) == (2, "tutti: --message: the trace has no messages\n")

@@ -150,3 +150,10 @@ def test_nowhere_to_write(tmp_path) -> None:
     assert result.returncode == 0
     said = [line for line in result.stdout.splitlines() if "could not be written" in line]
     assert len(said) == 1 and said[0].startswith("tutti: the trace could not be written to ")
+
+
+def test_a_link_stays_one(tmp_path) -> None:
+    link, target = tmp_path / "link.json", tmp_path / "target.json"
+    link.symlink_to(target)
+    traced(OPENMPI, 2, link, [])
+    assert link.is_symlink() and target.exists()

@@ -24,6 +24,9 @@ from tutti import arguments, launch, mpi, paths, process
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 from tutti.reporters import summary
 
+# The launcher looks for programs there.
+ELSEWHERE = {"--wdir", "-wdir", "--wd", "-wd", "--path", "-path"}
+
 
 class Command(TyperCommand):
     """Takes Tutti's options out of the words; the rest is the launcher's and the program's."""
@@ -90,17 +93,19 @@ def run(
     comm_cores = arguments.communication_cores(comm_cores_text)
     trace = trace_file(trace)
     found = mpi.find(mpi_path)
-    check_program(program[0])
+    check_program(program[0], launcher_options)
     job = launch.Job(program, ranks, launcher_options, allow_root)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
-        report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json")
+        report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json").absolute()
         before, before_trace = _written(report), _written(trace)
         words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = words.stat().st_size if words.exists() else 0
         more = options_of(comm_cores, trace)
         code = _start(found, job, report, more, quiet)
         if words.exists():
-            summary.print_last_words(words.read_bytes()[heard:].decode(errors="replace"))
+            said = words.read_bytes()[heard:].decode(errors="replace")
+            summary.print_last_words(said)
+            code = code or int(bool(said))  # launchers may forget
         reported = _written(report) != before
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
@@ -119,7 +124,9 @@ def trace_file(named: Optional[Path]) -> Optional[Path]:
     if named is None:
         return None
     arguments.check_outputs(named)
-    file = named.absolute()
+    file = named.resolve()
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{named} cannot be written: it is no ordinary file")
     if not os.access(file.parent, os.W_OK):
         raise UsageError(f"{named} cannot be written: {file.parent} is not yours to write to")
     if os.environ.get("TUTTI_OFF") == "1":
@@ -150,8 +157,10 @@ def _written(file: Optional[Path]) -> Optional[int]:
     return file.stat().st_mtime_ns if file is not None and file.exists() else None
 
 
-def check_program(word: str) -> None:
+def check_program(word: str, launcher_options: list[str]) -> None:
     """One clear sentence for what a launcher would say on a page, once a rank."""
+    if not Path(word).is_absolute() and not ELSEWHERE.isdisjoint(launcher_options):
+        return
     if os.sep not in word:
         if shutil.which(word) is None:
             here = Path(word).is_file()

@@ -50,6 +50,9 @@ def show(
     ),
 ) -> None:
     arguments.check_outputs(html, svg, chrome, paje)
+    for output in (html, svg, chrome, paje):
+        if output is not None and output.resolve() == file.resolve():
+            raise UsageError(f"{output} is the trace itself, which would be overwritten")
     times = [None if text is None else parse_time(text) for text in (begin, end)]
     whole = trace.read(file)
     index = None if message is None else message_index(message, len(whole.messages))

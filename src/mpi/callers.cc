@@ -67,6 +67,14 @@ bool is_mpis(const Search& object) {
 
 }  // namespace
 
+void* find_tools(const char* name) {
+  void* next = ::dlsym(RTLD_NEXT, name);
+  Search search{reinterpret_cast<std::uintptr_t>(next)};
+  if (next == nullptr || ::dl_iterate_phdr(look, &search) == 0) return nullptr;
+  // MPICH may have MPI_X and PMPI_X in libraries of their own.
+  return is_mpis(search) || begins(file_of(search.name), "libmpi.so") ? nullptr : next;
+}
+
 bool is_fortran_library(const char* path) {
   const char* file = file_of(path);
   if (!begins(file, "libmpi")) return false;

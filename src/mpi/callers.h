@@ -17,6 +17,14 @@ namespace tutti::mpi {
 // What the file of such a library is called: libmpi_mpifh.so.40, libmpichfort.so.12 ...
 [[nodiscard]] bool is_fortran_library(const char* path);
 
+// The function of that name behind this library if it is not the MPI's: a tool's that was
+// preloaded or linked. nullptr: there is none.
+[[nodiscard]] void* find_tools(const char* name);
+template <class Signature>
+[[nodiscard]] Signature* tools(const char* name) {
+  return reinterpret_cast<Signature*>(find_tools(name));
+}
+
 enum class Caller : std::uint8_t { other, fortran, mpi };
 
 class Callers {

@@ -2,6 +2,7 @@
 // The MPI functions that Tutti takes the place of, one line each. They are called with the ABI of
 // whichever family the caller was compiled for; see entries.h for why one signature serves all.
 #include "engine/engine.h"
+#include "mpi/callers.h"
 #include "mpi/words.h"
 
 using tutti::mpi::Aint;
@@ -12,11 +13,21 @@ using tutti::mpi::Word;
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
-TUTTI_EXPORT int MPI_Init(int* argc, char*** argv) { return entries().init(argc, argv); }
-TUTTI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return entries().init_thread(argc, argv, required, provided);
+// Tools that come after this library begin and end with the program, too: they call PMPI_X, and so
+// Tutti (gate.cc).
+TUTTI_EXPORT int MPI_Init(int* argc, char*** argv) {
+  const auto tool = tutti::mpi::tools<int(int*, char***)>("MPI_Init");
+  return tool != nullptr ? tool(argc, argv) : entries().init(argc, argv);
 }
-TUTTI_EXPORT int MPI_Finalize() { return entries().finalize(); }
+TUTTI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const auto tool = tutti::mpi::tools<int(int*, char***, int, int*)>("MPI_Init_thread");
+  return tool != nullptr ? tool(argc, argv, required, provided)
+                         : entries().init_thread(argc, argv, required, provided);
+}
+TUTTI_EXPORT int MPI_Finalize() {
+  const auto tool = tutti::mpi::tools<int()>("MPI_Finalize");
+  return tool != nullptr ? tool() : entries().finalize();
+}
 TUTTI_EXPORT int MPI_Session_init(Word info, Word handler, void* session) {
   return entries().session_init(info, handler, session);
 }

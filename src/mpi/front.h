@@ -364,6 +364,7 @@ class Front {
   std::atomic<int> probing_{0};                   // threads that may use the world in progress()
   int keyval_ = 0;
   int world_rank_ = 0;
+  bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   // The largest Node so far: its members' next communicators need not join another.
   std::mutex settling_;

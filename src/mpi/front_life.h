@@ -82,6 +82,7 @@ int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) 
 template <class H>
 void Front<H>::start() {
   enter_world();
+  started_ = true;
   if (world_rank_ == 0) warn_about_unknown_options();
   if (options().off || !prepare()) return;
   std::shared_ptr<engine::Node> home;
@@ -114,8 +115,9 @@ void Front<H>::end_world() {
     drain();
     driver_.stop();
   }
-  // After this allgather nobody waits for anybody, so processes may end in any order.
-  report();
+  // After this allgather nobody waits for anybody, so processes may end in any order. Where
+  // MPI_Init was not seen, some may not know of Tutti, and would not come.
+  if (started_) report();
   if (!last) driver_.resume();
   if (seat_of(world_, false) != nullptr)  // else MPI_Init was not seen
     native_.comm_delete_attr(world_, keyval_);

@@ -16,6 +16,7 @@ bool Front<H>::describe_other(H type, Described<H>& element) {
     element.layout = layout;
     return true;
   }
+  if (layouts_.is_null(type)) return false;  // an error of the call, as the MPI will say
   Count size = 0, lower_bound = 0, extent = 0;
   if (native_.type_size(type, &size) != 0 || size < 0) return false;
   if (native_.type_get_extent(type, &lower_bound, &extent) != 0) return false;

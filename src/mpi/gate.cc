@@ -87,8 +87,9 @@ Function native(std::atomic<Function>& known, const char* name) {
     return pass(TUTTI_ENTRY(entry), TUTTI_ARGUMENTS_##count); \
   }
 
-// Whoever opens and closes sessions but the MPI itself: their communicators may be anybody's.
-#define TUTTI_SESSION_GATE(name, entry, count)                                    \
+// Whoever begins and ends MPI, or opens and closes sessions, but the MPI itself: a tool that wraps
+// MPI_Init calls this, and the communicators are anybody's.
+#define TUTTI_LIFE_GATE(name, entry, count)                                       \
   TUTTI_CHECK_ARITY(entry, count)                                                 \
   TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
     constinit static std::atomic<Function> known{nullptr};                        \
@@ -123,11 +124,11 @@ Function native(std::atomic<Function>& known, const char* name) {
 
 using namespace tutti::mpi;
 
-TUTTI_GATE(Init, init, 2)
-TUTTI_GATE(Init_thread, init_thread, 4)
-TUTTI_GATE(Finalize, finalize, 0)
-TUTTI_SESSION_GATE(Session_init, session_init, 3)
-TUTTI_SESSION_GATE(Session_finalize, session_finalize, 1)
+TUTTI_LIFE_GATE(Init, init, 2)
+TUTTI_LIFE_GATE(Init_thread, init_thread, 4)
+TUTTI_LIFE_GATE(Finalize, finalize, 0)
+TUTTI_LIFE_GATE(Session_init, session_init, 3)
+TUTTI_LIFE_GATE(Session_finalize, session_finalize, 1)
 TUTTI_GATE(Alloc_mem, alloc_mem, 3)
 TUTTI_GATE(Free_mem, free_mem, 1)
 TUTTI_GATE(Barrier, barrier, 1)

@@ -62,6 +62,8 @@ class Layouts {
     state_.compare_exchange_strong(closed, State::opened);
   }
 
+  [[nodiscard]] bool is_null(H type) const { return decoder_.is_null(type); }
+
  private:
   enum class State : std::uint8_t { opened, ready, closed };
   // What the attribute points to; holds nothing where the layout is not known.

@@ -3,6 +3,7 @@
 // whose place in memory only the MPI knows is packed and unpacked by it, in a temporary.
 #pragma once
 
+#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -253,7 +254,7 @@ class Side {
         part.type.layout->pack(block.address, part.user, 0, block.bytes);
       else
         for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.pack(raw, bytes, special_->packs_on);
+          must_be_done(piece.pack(raw, bytes, special_->packs_on));
         });
     }
   }
@@ -264,9 +265,16 @@ class Side {
         part.type.layout->unpack(part.user, block.address, 0, block.bytes);
       else
         for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          piece.unpack(raw, bytes, special_->packs_on);
+          must_be_done(piece.unpack(raw, bytes, special_->packs_on));
         });
     }
+  }
+
+  // The others wait for these bytes: there is no way back.
+  static void must_be_done(int code) {
+    if (code == 0) return;
+    log::fatal("the MPI could not pack or unpack a datatype that only it can");
+    std::abort();
   }
 
   // In pieces whose sizes fit the MPI's int.
@@ -277,6 +285,13 @@ class Side {
     std::byte* raw = blocks_.data()[part.index].address;
     for (Count done = 0; done < part.count; done += each) {
       const int piece = static_cast<int>(std::min(each, part.count - done));
+      if (size > INT_MAX) {
+        log::fatal(
+            "an element of %lld bytes is more than the MPI packs of a datatype that only it can "
+            "(MPI_Type_create_darray, or one of very many parts)",
+            static_cast<long long>(size));
+        std::abort();
+      }
       body(Packable<H>(site_.native, part.user + done * part.type.extent, piece, part.type.type,
                        raw),
            raw + done * size, static_cast<int>(piece * size));

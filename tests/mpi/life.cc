@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "every.h"
+#include "unseen.h"
 
 namespace {
 
@@ -128,10 +129,9 @@ int bottom() {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int provided = 0;
-  // Fortran bindings that are linked in statically start and end MPI past everyone.
   const bool unseen = what == "unseen";
   if (unseen)
-    PMPI_Init(&argc, &argv);
+    start_unseen(&argc, &argv);
   else
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("life: %d wrong\n", wrong);
   if (unseen)
-    PMPI_Finalize();
+    end_unseen();
   else
     MPI_Finalize();
   return wrong != 0;

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "unseen.h"
+
 namespace {
 
 int rank = 0, size = 0;
@@ -182,6 +184,19 @@ int miscounted() {
   return wrong + (MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
 }
 
+// Whose error it is: the communicator's.
+int untyped() {
+  MPI_Comm dup;
+  MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+  MPI_Comm_set_errhandler(dup, MPI_ERRORS_RETURN);
+  int data = 0;
+  MPI_Request request;
+  int wrong = class_of(MPI_Bcast(&data, 1, MPI_DATATYPE_NULL, 0, dup)) != MPI_ERR_TYPE;
+  wrong += class_of(MPI_Ibcast(&data, 1, MPI_DATATYPE_NULL, 0, dup, &request)) != MPI_ERR_TYPE;
+  MPI_Comm_free(&dup);
+  return wrong;
+}
+
 // Whoever completes several is told of each: the second has failed.
 int failed_among_some() {
   int wrong = 0;
@@ -299,13 +314,19 @@ int unseen() {
   return 0;
 }
 
+// Only one rank knows Tutti when all end.
+int unseen_by_one() {
+  if (rank == 0) MPI_Barrier(MPI_COMM_SELF);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int provided;
-  if (what == "unseen")
-    PMPI_Init(&argc, &argv);
+  if (what.find("unseen") == 0)
+    start_unseen(&argc, &argv);
   else
     MPI_Init_thread(&argc, &argv,
                     what.find("thread") != what.npos ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
@@ -320,6 +341,8 @@ int main(int argc, char** argv) {
   if (what == "threaded") wrong = threaded();
   if (what == "mixed") wrong = mixed();
   if (what == "unseen") wrong = unseen();
+  if (what == "unseen_by_one") wrong = unseen_by_one();
+  if (what == "untyped") wrong = untyped();
   if (what == "miscounted") wrong = miscounted();
   if (what == "failed_among_some") wrong = failed_among_some();
   if (what == "failed_among_all") wrong = failed_among_all();

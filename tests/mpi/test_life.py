@@ -38,6 +38,21 @@ def test_switched_off_everything_goes_to_the_mpi(mpi: Mpi, tmp_path) -> None:
     assert not report.exists()
 
 
+@pytest.mark.parametrize("first", ["tool", "tutti"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_tool_begins_and_ends_with_the_program(mpi: Mpi, first: str, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    tool = mpi.compile("life_tool.cc", "-shared", "-fPIC")
+    preload = [str(tool), str(LIBRARY)] if first == "tool" else [str(LIBRARY), str(tool)]
+    options = {"LD_PRELOAD": ":".join(preload), "TUTTI_REPORT": str(report)}
+    result = mpi.run(2, [str(mpi.compile("life.cc")), "communicators"], options)
+    assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout[-2000:]
+    assert result.stdout.count("the tool has begun") == 2
+    assert result.stdout.count("the tool has ended") == 2
+    taken = {row["collective"]: row["taken"] for row in json.loads(report.read_text())["calls"]}
+    assert taken["Allreduce"] > 0
+
+
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_linked_instead_of_preloaded(mpi: Mpi, tmp_path) -> None:
     program = PROGRAMS / mpi.name / "life-linked"

@@ -87,7 +87,8 @@ Caller Callers::meet(std::uintptr_t address) {
   if (::dl_iterate_phdr(look, &search) == 0) return Caller::other;  // made at run time
   Caller caller = Caller::other;
   if (is_mpis(search)) caller = Caller::mpi;
-  if (options().fortran && is_fortran_library(search.name)) caller = Caller::fortran;
+  if (is_fortran_library(search.name))
+    caller = options().fortran ? Caller::fortran : Caller::shut_out;
   if (keep_loaded(search.name)) remember({search.begin, search.end - search.begin, caller});
   return caller;
 }

@@ -25,7 +25,8 @@ template <class Signature>
   return reinterpret_cast<Signature*>(find_tools(name));
 }
 
-enum class Caller : std::uint8_t { other, fortran, mpi };
+// `shut_out`: the Fortran bindings where TUTTI_FORTRAN is 0.
+enum class Caller : std::uint8_t { other, fortran, shut_out, mpi };
 
 class Callers {
  public:

@@ -349,7 +349,8 @@ class Front {
   HandleMap<DatatypeRow> types_, dense_types_;  // all; those whose elements have no padding
   HandleMap<OpRow> ops_;
   Layouts<H> layouts_;
-  H world_{}, null_comm_{}, byte_{}, null_request_{};
+  H world_{}, null_comm_{}, byte_{}, null_request_{}, errors_return_{};
+  H probed_{};  // see progress()
   const void* in_place_ = nullptr;
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.

@@ -31,6 +31,9 @@ const Entries& Front<H>::open(const Library& library) {
     return handle(static_cast<Word>(handle_of(row, library.family, symbols)));
   };
   self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
+  self.probed_ =
+      library.family == Family::openmpi ? resolve("ompi_mpi_comm_self", 0, 0) : self.world_;
+  self.errors_return_ = resolve("ompi_mpi_errors_return", 0x54000001, 0x143);
   self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
@@ -117,7 +120,10 @@ void Front<H>::end_world() {
   }
   // After this allgather nobody waits for anybody, so processes may end in any order. Where
   // MPI_Init was not seen, some may not know of Tutti, and would not come.
-  if (started_) report();
+  if (started_) {
+    native_.comm_set_errhandler(world_, errors_return_);  // the program may have revoked it
+    report();
+  }
   if (!last) driver_.resume();
   if (seat_of(world_, false) != nullptr)  // else MPI_Init was not seen
     native_.comm_delete_attr(world_, keyval_);
@@ -233,15 +239,16 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
 
 // MPI promises progress while a rank is inside a blocking call, and Tutti's calls are such. Looking
 // for a message is what makes every MPI look after everything else, unless it finds one at once:
-// so from itself, with the largest tag that a program may rely on. (On MPI_COMM_SELF MPICH looks
-// after nothing.)
+// so from itself, with the largest tag that a program may rely on. On MPI_COMM_SELF MPICH looks
+// after nothing; on Open MPI a program may have revoked MPI_COMM_WORLD.
 template <class H>
 void Front<H>::progress() {
   int found = 0;
   alignas(8) char status[64];    // larger than any family's
   self_->probing_.fetch_add(1);  // pairs with leave_world()
   if (self_->has_world_) {
-    self_->native_.iprobe(self_->world_rank_, 32767, self_->world_, &found, status);
+    const bool alone = self_->probed_ != self_->world_;
+    self_->native_.iprobe(alone ? 0 : self_->world_rank_, 32767, self_->probed_, &found, status);
   } else {
     const Recent& waited = recent();  // what this thread's call was found by
     self_->native_.iprobe(waited.seat->team->rank(), 32767, waited.comm, &found, status);

@@ -93,7 +93,8 @@ Function native(std::atomic<Function>& known, const char* name) {
   TUTTI_CHECK_ARITY(entry, count)                                                 \
   TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
     constinit static std::atomic<Function> known{nullptr};                        \
-    const Function to = callers.of(__builtin_return_address(0)) != Caller::mpi    \
+    const Caller caller = callers.of(__builtin_return_address(0));                \
+    const Function to = caller == Caller::other || caller == Caller::fortran      \
                             ? reinterpret_cast<Function>(entries().entry)         \
                             : native(known, "PMPI_" #name);                       \
     return reinterpret_cast<decltype(&PMPI_##name)>(to)(TUTTI_ARGUMENTS_##count); \

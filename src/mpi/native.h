@@ -58,6 +58,7 @@ struct Native : Completing<H> {
   int (*comm_create_group)(H comm, H group, int tag, H* made);
   int (*comm_free)(H* comm);
   int (*comm_call_errhandler)(H comm, int code);
+  int (*comm_set_errhandler)(H comm, H handler);
   int (*comm_create_keyval)(int (*copy)(H, int, void*, void*, void*, int*),
                             int (*remove)(H, int, void*, void*), int* keyval, void* extra);
   int (*comm_free_keyval)(int* keyval);
@@ -117,6 +118,7 @@ struct Native : Completing<H> {
     mpi.load(comm_rank, "PMPI_Comm_rank");
     mpi.load(comm_remote_size, "PMPI_Comm_remote_size");
     mpi.load(comm_call_errhandler, "PMPI_Comm_call_errhandler");
+    mpi.load(comm_set_errhandler, "PMPI_Comm_set_errhandler");
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
     mpi.load(comm_group, "PMPI_Comm_group");
     mpi.load(group_translate_ranks, "PMPI_Group_translate_ranks");

@@ -5,6 +5,7 @@
 #include <mpi.h>
 // Behind it:
 #include <mpi-ext.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -20,12 +21,35 @@ void expect(int line, int code, int wanted) {
   std::printf("line %d: error class %d instead of %d\n", line, error, wanted);
 }
 
+// MPI_COMM_WORLD itself: what is done on others is no error of it.
+int g_calls = 0;
+void count(MPI_Comm*, int*, ...) { ++g_calls; }
+int revoke_world() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(count, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Barrier(comm);
+  expect(__LINE__, MPIX_Comm_revoke(MPI_COMM_WORLD), MPI_SUCCESS);
+  if (rank == 1) usleep(300'000);
+  int sum = 0;
+  expect(__LINE__, MPI_Barrier(comm), MPI_SUCCESS);
+  expect(__LINE__, MPI_Allreduce(&g_wrong, &sum, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+  MPI_Finalize();
+  if (rank == 0) std::printf("revoke: %d wrong\n", sum + g_calls);
+  return 0;
+}
+
 int wait_for(MPI_Request& request) { return MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  if (argc > 1) return revoke_world();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm comm = MPI_COMM_NULL;

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from mpis import MAIN, Mpi
+from mpis import MAIN, OPENMPI, Mpi
 
 
 @pytest.mark.parametrize("mpi", [mpi for mpi in MAIN if mpi.name == "openmpi"], ids=["openmpi"])
@@ -17,3 +17,8 @@ def test_revoked(mpi: Mpi, tmp_path) -> None:
     calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
     assert calls["Allreduce"]["taken"] > 0
     assert "the program has revoked the communicator" in calls["Barrier"]["reasons"]
+
+
+def test_a_revoked_world() -> None:
+    result = OPENMPI.run(2, [str(OPENMPI.compile("revoke.cc")), "world"], {})
+    assert result.returncode == 0 and "revoke: 0 wrong" in result.stdout, result.stdout[-2000:]

@@ -66,7 +66,8 @@ def build(
     words += job.options
     if job.ranks is not None:
         words += ["-n", str(job.ranks)]
-        notes += _sharing(mpi, job.ranks, variables.get("TUTTI_COMM_CORES", "0"))
+        if not placed_by_user(job, environment):
+            notes += _sharing(mpi, job.ranks, variables.get("TUTTI_COMM_CORES", "0"))
     return Launch([*words, *job.app], launcher_environment(mpi, environment), notes)
 
 

@@ -32,8 +32,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   void (*made)(const void* comm);
 };
 
-// Requests of Tutti's that are not completed, or whose error has not been told. Only while there
-// are any are the entries for requests needed.
+// Requests of Tutti's that are under way, or that the MPI has not freed: an error may be still to
+// be told. Only while there are any are the entries for requests needed.
 inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
 [[nodiscard]] inline std::uint32_t requests_under_way() {
   return g_requests_under_way.load(std::memory_order_relaxed);

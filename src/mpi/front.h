@@ -205,8 +205,11 @@ class Front {
       return {static_cast<const H*>(requests), static_cast<std::size_t>(count)};
     }
   };
+  // The requests before the call, which the MPI forgets when they are over; if they will be asked
+  // for.
+  static std::vector<H> before(const Wanted& wanted);
   template <class Complete>
-  static int tell_failures(const Wanted& wanted, Complete complete);
+  static int tell_failures(const Wanted& wanted, const std::vector<H>& before, Complete complete);
   static int tell(const Wanted& wanted, const std::vector<H>& before, const Completed<H>& completed,
                   int code);
   [[nodiscard]] static bool all_ours(const Wanted& wanted);

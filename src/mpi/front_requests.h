@@ -76,16 +76,18 @@ void Front<H>::reap() {
   }
 }
 
+template <class H>
+std::vector<H> Front<H>::before(const Wanted& wanted) {
+  if (!wanted.several || status_layout(self_->library_.family).ignores(wanted.statuses)) return {};
+  const std::span<const H> handles = wanted.handles();
+  return {handles.begin(), handles.end()};
+}
+
 // A generalized request has no communicator, so the MPI would take an error of it to another
 // handler: it is told here, by the function that has completed the request.
 template <class H>
 template <class Complete>
-int Front<H>::tell_failures(const Wanted& wanted, Complete complete) {
-  std::vector<H> before;  // the MPI forgets what is over
-  if (wanted.several && !status_layout(self_->library_.family).ignores(wanted.statuses)) {
-    const std::span<const H> handles = wanted.handles();
-    before.assign(handles.begin(), handles.end());
-  }
+int Front<H>::tell_failures(const Wanted& wanted, const std::vector<H>& before, Complete complete) {
   const Completed<H> completed;
   const int code = complete();
   return completed.failed() == nullptr ? code : tell(wanted, before, completed, code);
@@ -130,8 +132,9 @@ template <class Test, class Native>
 int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   progress::Driver& driver = self_->driver_;
+  const std::vector<H> before = Front::before(wanted);
   if (driver.outstanding() == 0) [[likely]]
-    return tell_failures(wanted, native);
+    return tell_failures(wanted, before, native);
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
   if (driver.steps_aside() && !driver.has_finished() && all_ours(wanted)) driver.step_aside();
   {
@@ -144,11 +147,11 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
           wait.step(false);
       reap();
       int flag = 0;
-      const int code = tell_failures(wanted, [&] { return test(&flag); });
+      const int code = tell_failures(wanted, before, [&] { return test(&flag); });
       if (code != 0 || flag != 0) return code;
     }
   }
-  return tell_failures(wanted, native);
+  return tell_failures(wanted, before, native);
 }
 
 template <class H>
@@ -166,7 +169,7 @@ int Front<H>::look_with(Native native) {
 template <class H>
 template <class Native>
 int Front<H>::test_with(const Wanted& wanted, Native native) {
-  return look_with([&] { return tell_failures(wanted, native); });
+  return look_with([&] { return tell_failures(wanted, before(wanted), native); });
 }
 
 template <class H>

@@ -283,15 +283,15 @@ class Side {
     const auto size = static_cast<Count>(part.type.bytes);
     const Count each = std::max<Count>(1, (1 << 30) / size);
     std::byte* raw = blocks_.data()[part.index].address;
+    if (part.count > 0 && size > INT_MAX) {
+      log::fatal(
+          "an element of %lld bytes is more than the MPI packs of a datatype that only it can "
+          "(MPI_Type_create_darray, or one of very many parts)",
+          static_cast<long long>(size));
+      std::abort();
+    }
     for (Count done = 0; done < part.count; done += each) {
       const int piece = static_cast<int>(std::min(each, part.count - done));
-      if (size > INT_MAX) {
-        log::fatal(
-            "an element of %lld bytes is more than the MPI packs of a datatype that only it can "
-            "(MPI_Type_create_darray, or one of very many parts)",
-            static_cast<long long>(size));
-        std::abort();
-      }
       body(Packable<H>(site_.native, part.user + done * part.type.extent, piece, part.type.type,
                        raw),
            raw + done * size, static_cast<int>(piece * size));

@@ -320,6 +320,26 @@ int unseen_by_one() {
   return 0;
 }
 
+constexpr struct {
+  const char* name;
+  int (*play)();
+} plays[] = {
+    {"freed_early", freed_early},
+    {"profiled", profiled},
+    {"handled", handled},
+    {"refused", refused},
+    {"threaded", threaded},
+    {"mixed", mixed},
+    {"unseen", unseen},
+    {"unseen_by_one", unseen_by_one},
+    {"untyped", untyped},
+    {"miscounted", miscounted},
+    {"failed_among_some", failed_among_some},
+    {"failed_among_all", failed_among_all},
+    {"failed_on_a_freed_one", failed_on_a_freed_one},
+    {"failed_on_threads", failed_on_threads},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -334,20 +354,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int wrong = 100;
-  if (what == "freed_early") wrong = freed_early();
-  if (what == "profiled") wrong = profiled();
-  if (what == "handled") wrong = handled();
-  if (what == "refused") wrong = refused();
-  if (what == "threaded") wrong = threaded();
-  if (what == "mixed") wrong = mixed();
-  if (what == "unseen") wrong = unseen();
-  if (what == "unseen_by_one") wrong = unseen_by_one();
-  if (what == "untyped") wrong = untyped();
-  if (what == "miscounted") wrong = miscounted();
-  if (what == "failed_among_some") wrong = failed_among_some();
-  if (what == "failed_among_all") wrong = failed_among_all();
-  if (what == "failed_on_a_freed_one") wrong = failed_on_a_freed_one();
-  if (what == "failed_on_threads") wrong = failed_on_threads();
+  for (const auto& [name, play] : plays)
+    if (what == name) wrong = play();
   int sum = 0;
   PMPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("requests: %d wrong\n", sum);

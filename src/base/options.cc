@@ -2,6 +2,7 @@
 #include "base/options.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -15,6 +16,19 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t max_name = 64;
+constexpr std::size_t max_text = 4096;  // a path, at most; with its end
+
+std::atomic<bool> g_read{false};
+
+template <class T>
+inline constexpr std::size_t is_text = 0;
+template <>
+inline constexpr std::size_t is_text<Options::Text> = 1;
+constexpr std::size_t texts = 0
+#define TUTTI_OPTION(name, type, fallback, meaning) +is_text<Options::type>
+#include "base/options.def"
+#undef TUTTI_OPTION
+    ;
 
 bool parse(const char* text, bool& value) {
   if (std::strcmp(text, "0") != 0 && std::strcmp(text, "1") != 0) return false;
@@ -30,6 +44,7 @@ bool parse(const char* text, std::int64_t& value) {
   return true;
 }
 bool parse(const char* text, const char*& value) {
+  if (std::strlen(text) >= max_text) return false;
   value = text;
   return true;
 }
@@ -44,11 +59,20 @@ const char* environment_name(const char* option, char (&out)[max_name]) {
   return out;
 }
 
+// For as long as the process lives; once for each option of type Text.
+const char* keep(const char* text) {
+  static char kept[texts][max_text];
+  static std::size_t used = 0;
+  return std::strcpy(kept[used++], text);
+}
+
 template <class T>
 void read(T& value, const char* option, const char* fallback) {
   char name[max_name];
   (void)parse(fallback, value);
-  if (const char* text = std::getenv(environment_name(option, name))) (void)parse(text, value);
+  const char* text = std::getenv(environment_name(option, name));
+  if (text == nullptr || !parse(text, value)) return;
+  if constexpr (is_text<T> != 0) value = keep(text);
 }
 
 template <class T>
@@ -104,6 +128,7 @@ Options read_all() {
 #include "base/options.def"
 #undef TUTTI_OPTION
   log::set_level(level_of(result.log));
+  g_read.store(true, std::memory_order_relaxed);
   return result;
 }
 
@@ -173,6 +198,8 @@ const Options& options() {
   return value;
 }
 
+bool options_are_there() { return g_read.load(std::memory_order_relaxed) || environ != nullptr; }
+
 std::span<const OptionRow> option_rows() {
   static constexpr OptionRow rows[] = {
 #define TUTTI_OPTION(name, type, fallback, meaning) {#name, #type, fallback, meaning},
@@ -184,7 +211,7 @@ std::span<const OptionRow> option_rows() {
 
 void warn_about_unknown_options() {
   static bool done = false;
-  if (done) return;
+  if (done || environ == nullptr) return;
   done = true;
   for (char** entry = environ; *entry; ++entry) {
     if (std::strncmp(*entry, "TUTTI_", 6) != 0) continue;

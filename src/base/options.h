@@ -25,8 +25,12 @@ struct OptionRow {
   const char* meaning;
 };
 
-// Read at the first call; safe before main and inside malloc (no heap).
+// Read at the first call; safe before main and inside malloc (no heap). The texts are copies: the
+// program may overwrite its environment.
 const Options& options();
+// Whether they have been read, or can be: libc has found the environment, and the program has not
+// taken it away.
+[[nodiscard]] bool options_are_there();
 
 std::span<const OptionRow> option_rows();
 

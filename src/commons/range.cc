@@ -99,7 +99,7 @@ bool ready() {
   if (mode != Mode::idle) [[likely]]
     return mode != Mode::off;
   // The dynamic linker allocates before libc has found the environment, and with it our options.
-  if (environ == nullptr) return false;
+  if (!options_are_there()) return false;
   const os::Uncancelled uncancelled;
   watch_forks();
   const Guard guard;

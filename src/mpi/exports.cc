@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI functions that Tutti takes the place of, one line each. They are called with the ABI of
 // whichever family the caller was compiled for; see entries.h for why one signature serves all.
+#include "base/base.h"
 #include "engine/engine.h"
 #include "mpi/callers.h"
 #include "mpi/words.h"
@@ -75,6 +76,9 @@ TUTTI_COLLECTIVE(reduce_scatter, Reduce_scatter, 6, 7)
 TUTTI_COLLECTIVE(reduce_scatter_block, Reduce_scatter_block, 6, 7)
 TUTTI_COLLECTIVE(scan, Scan, 6, 7)
 TUTTI_COLLECTIVE(exscan, Exscan, 6, 7)
+
+// At the latest before main: the program may take its environment away.
+[[gnu::constructor]] static void read_options() { (void)tutti::options(); }
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "coll/exchange/header.h"
@@ -68,6 +69,8 @@ class Front {
   static int session_finalize(void* session);
   static int alloc_mem(Aint bytes, Word info, void* base);
   static int free_mem(void* base);
+  // Of what MPI_Alloc_mem is to give. False: `info` asks for more.
+  [[nodiscard]] bool read_alignment(H info, std::size_t* alignment);
   static int win_test(Word window, int* flag);
   static int comm_revoke(Word comm);
   void start();
@@ -352,7 +355,7 @@ class Front {
   HandleMap<DatatypeRow> types_, dense_types_;  // all; those whose elements have no padding
   HandleMap<OpRow> ops_;
   Layouts<H> layouts_;
-  H world_{}, null_comm_{}, byte_{}, null_request_{}, errors_return_{};
+  H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
   H probed_{};  // see progress()
   const void* in_place_ = nullptr;
 
@@ -373,6 +376,8 @@ class Front {
   // The largest Node so far: its members' next communicators need not join another.
   std::mutex settling_;
   std::shared_ptr<engine::Node> home_;
+  std::mutex giving_;
+  std::unordered_set<const void*> given_;  // by MPI_Alloc_mem, and Tutti's
   Ledger ledger_;
   Requests<H> requests_;
   progress::Driver& driver_ = engine::driver();

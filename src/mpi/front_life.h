@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <numeric>
@@ -35,6 +36,7 @@ const Entries& Front<H>::open(const Library& library) {
       library.family == Family::openmpi ? resolve("ompi_mpi_comm_self", 0, 0) : self.world_;
   self.errors_return_ = resolve("ompi_mpi_errors_return", 0x54000001, 0x143);
   self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
+  self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
@@ -150,19 +152,49 @@ void Front<H>::release() {
 }
 
 // Memory that is asked for to communicate with is in the commons, whatever the MPI's own comes
-// from.
+// from; but if more is asked for than an alignment, only the MPI knows what that is.
 template <class H>
 int Front<H>::alloc_mem(Aint bytes, Word info, void* base) {
-  void* block =
-      bytes > 0 ? commons::allocate(static_cast<std::size_t>(bytes), page_bytes, false) : nullptr;
-  if (block == nullptr) return self_->native_.alloc_mem(bytes, handle(info), base);
+  Front& self = *self_;
+  std::size_t alignment = page_bytes;
+  void* block = nullptr;
+  if (bytes > 0 && base != nullptr && self.is_ready() &&
+      self.read_alignment(handle(info), &alignment))
+    block = commons::allocate(static_cast<std::size_t>(bytes), alignment, false);
+  if (block == nullptr) return self.native_.alloc_mem(bytes, handle(info), base);
   std::memcpy(base, &block, sizeof block);  // MPI declares a pointer to a pointer as void*
+  const std::lock_guard lock(self.giving_);
+  self.given_.insert(block);
   return 0;
 }
 
 template <class H>
+bool Front<H>::read_alignment(H info, std::size_t* alignment) {
+  constexpr char aligned[] = "mpi_minimum_memory_alignment";
+  int keys = 0, found = 0;
+  if (info == null_info_) return true;
+  char key[256] = "", value[24] = "";  // MPI_MAX_INFO_KEY is 255 at most, and then has no end
+  if (native_.info_get_nkeys(info, &keys) != 0 || keys > 1) return false;
+  if (keys == 0) return true;
+  if (native_.info_get_nthkey(info, 0, key) != 0 || std::strcmp(key, aligned) != 0) return false;
+  if (native_.info_get(info, aligned, sizeof value - 1, value, &found) != 0 || found == 0)
+    return false;
+  std::uint64_t bytes = 0;
+  if (!parse_bytes(value, bytes) || !std::has_single_bit(bytes)) return false;
+  *alignment = std::max<std::size_t>(bytes, *alignment);
+  return true;
+}
+
+// What the MPI has given may lie in the commons, too: it has it from malloc.
+template <class H>
 int Front<H>::free_mem(void* base) {
-  if (!commons::owns(base)) return self_->native_.free_mem(base);
+  Front& self = *self_;
+  bool ours = false;
+  {
+    const std::lock_guard lock(self.giving_);
+    ours = self.given_.erase(base) != 0;
+  }
+  if (!ours) return self.native_.free_mem(base);
   commons::release(base);
   return 0;
 }
@@ -320,11 +352,14 @@ typename Front<H>::Seat* Front<H>::look_up_seat(H comm, bool may_take) {
 template <class H>
 typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   auto seat = std::make_unique<Seat>();
-  int inter = 0, size = 0;
+  int inter = 0, threads = 0, size = 0;
   native_.comm_test_inter(comm, &inter);
+  if (native_.comm_test_threadcomm != nullptr) native_.comm_test_threadcomm(comm, &threads);
   native_.comm_size(comm, &size);
   if (inter)
     seat->why = "intercommunicator";
+  else if (threads)
+    seat->why = "its ranks are threads";
   else if (size == 1)
     seat->why = "communicator of one rank";
   else if (has_strangers(comm, size))

@@ -88,7 +88,8 @@ Function native(std::atomic<Function>& known, const char* name) {
   }
 
 // Whoever begins and ends MPI, or opens and closes sessions, but the MPI itself: a tool that wraps
-// MPI_Init calls this, and the communicators are anybody's.
+// MPI_Init calls this, and the communicators are anybody's. And whoever frees memory: it may be
+// Tutti's.
 #define TUTTI_LIFE_GATE(name, entry, count)                                       \
   TUTTI_CHECK_ARITY(entry, count)                                                 \
   TUTTI_EXPORT int PMPI_##name(TUTTI_PARAMETERS_##count) {                        \
@@ -131,7 +132,7 @@ TUTTI_LIFE_GATE(Finalize, finalize, 0)
 TUTTI_LIFE_GATE(Session_init, session_init, 3)
 TUTTI_LIFE_GATE(Session_finalize, session_finalize, 1)
 TUTTI_GATE(Alloc_mem, alloc_mem, 3)
-TUTTI_GATE(Free_mem, free_mem, 1)
+TUTTI_LIFE_GATE(Free_mem, free_mem, 1)
 TUTTI_GATE(Barrier, barrier, 1)
 TUTTI_GATE(Win_test, win_test, 2)
 TUTTI_GATE(Ibarrier, ibarrier, 2)

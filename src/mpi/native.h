@@ -27,6 +27,9 @@ struct Native : Completing<H> {
 
   int (*alloc_mem)(Aint, H info, void*);
   int (*free_mem)(void*);
+  int (*info_get_nkeys)(H info, int*);
+  int (*info_get_nthkey)(H info, int n, char* key);
+  int (*info_get)(H info, const char* key, int most, char* value, int* found);
 
   int (*barrier)(H comm);
   Forms<H, int, int> small;
@@ -48,6 +51,7 @@ struct Native : Completing<H> {
   int (*comm_rank)(H comm, int*);
   int (*comm_remote_size)(H comm, int*);
   int (*comm_test_inter)(H comm, int*);
+  int (*comm_test_threadcomm)(H comm, int*);  // of an MPICH that has threads as ranks
   int (*comm_group)(H comm, H* group);
   int (*group_translate_ranks)(H from, int count, const int* ranks, H to, int* translated);
   int (*group_from_session_pset)(H session, const char* set, H* group);
@@ -87,6 +91,9 @@ struct Native : Completing<H> {
     mpi.load(get_library_version, "PMPI_Get_library_version");
     mpi.load(alloc_mem, "PMPI_Alloc_mem");
     mpi.load(free_mem, "PMPI_Free_mem");
+    mpi.load(info_get_nkeys, "PMPI_Info_get_nkeys");
+    mpi.load(info_get_nthkey, "PMPI_Info_get_nthkey");
+    mpi.load(info_get, "PMPI_Info_get");
     mpi.load(barrier, "PMPI_Barrier");
     mpi.load(ibarrier, "PMPI_Ibarrier");
     Completing<H>::for_each([&mpi](auto& function, const char* name) {
@@ -120,6 +127,7 @@ struct Native : Completing<H> {
     mpi.load(comm_call_errhandler, "PMPI_Comm_call_errhandler");
     mpi.load(comm_set_errhandler, "PMPI_Comm_set_errhandler");
     mpi.load(comm_test_inter, "PMPI_Comm_test_inter");
+    mpi.load(comm_test_threadcomm, "PMPIX_Comm_test_threadcomm");
     mpi.load(comm_group, "PMPI_Comm_group");
     mpi.load(group_translate_ranks, "PMPI_Group_translate_ranks");
     mpi.load(group_from_session_pset, "PMPI_Group_from_session_pset");

@@ -38,7 +38,7 @@ constinit Next found{};
 // The allocations before main, and before anybody can have started a thread, end here: the first
 // one after libc has found the environment, and with it our options.
 void begin() {
-  if (environ == nullptr) return;
+  if (!options_are_there()) return;
   next = found;
   commons::adopt_statics();
 }

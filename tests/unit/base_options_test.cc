@@ -35,6 +35,7 @@ TEST(Options, UnknownVariablesAndValuesAreNamed) {
   ::setenv("TUTTI_STORES", "stream", 1);
   ::setenv("TUTTI_LOG", "warn", 1);
   ::setenv("TUTTI_MEMORY", "commons,cmma", 1);
+  ::setenv("TUTTI_TRACE", std::string(4096, 'x').c_str(), 1);
   testing::internal::CaptureStderr();
   warn_about_unknown_options();
   const std::string said = testing::internal::GetCapturedStderr();
@@ -48,6 +49,7 @@ TEST(Options, UnknownVariablesAndValuesAreNamed) {
         "the default auto is used\n",
         "tutti: TUTTI_MEMORY: cmma is none of commons, cma, bounce, and left out\n"})
     EXPECT_NE(said.find(sentence), std::string::npos) << said;
+  EXPECT_NE(said.find("tutti: TUTTI_TRACE=xxx"), std::string::npos) << said;
   EXPECT_EQ(said.find("TUTTI_LOG"), std::string::npos) << said;
 }
 

@@ -98,6 +98,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] int size() const { return fabric_.size(); }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
+  // Counts a call; returns its number, which is the same on all members.
+  [[nodiscard]] std::uint32_t count_call() { return ++calls_; }
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
@@ -129,6 +131,7 @@ class Team : public std::enable_shared_from_this<Team> {
   fabric::NodeFabric fabric_;
   bool strict_;  // all calls are compared before each
   Account account_;
+  std::uint32_t calls_ = 0;
   std::unique_ptr<Background> background_;
   std::atomic<bool> disbanded_{false};
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fabric/peers.h"
+#include "fabric/upkeep.h"
 
 namespace tutti::fabric {
 
@@ -34,17 +35,16 @@ class NodeHost : public Peers {
   Nothing pause(std::size_t, int) { return {}; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 
-  // What a rank that waits long does from time to time: peers may need its MPI to go on (one that
-  // locks a window of its, say) before they can come to the collective.
-  static void set_idle(void (*idle)()) { idle_ = idle; }
-
  private:
   // Polls before anything else is tried, without the pause that makes a poll slow.
   static constexpr int tight_polls = 64;
   // Short at first, to name a killed rank before the launcher ends the others.
   static constexpr std::int64_t first_nap_ns = 100'000;
   static constexpr std::int64_t longest_nap_ns = 100'000'000;
-  static constexpr std::int64_t longest_idle_nap_ns = 1'000'000;
+  // Where peers may need this rank's MPI to go on (one that locks a window of its, say) before they
+  // can come to the collective.
+  static constexpr std::int64_t longest_nap_with_upkeep_ns = 1'000'000;
+  static constexpr std::int64_t polls_per_upkeep = 32;
 
   // Polls until the condition holds, ever more patiently. How long it spins adapts: when yielding
   // is what helped, another rank needed this core, and the next wait yields sooner; where somebody
@@ -57,6 +57,7 @@ class NodeHost : public Peers {
         polls_ = std::min(2 * polls_, patience().polls);
         return true;
       }
+      if (polls % polls_per_upkeep == polls_per_upkeep - 1) Upkeep::while_waiting();
       segment::relax();
     }
     segment::Courtesy& courtesy = segment::courtesy();
@@ -68,20 +69,19 @@ class NodeHost : public Peers {
       if (!courtesy.yield()) break;
       if (yields % 8 == 7) {
         if (in_vain(watch)) return false;
-        if (idle_ != nullptr) idle_();
+        Upkeep::while_waiting();
       }
     }
-    const std::int64_t longest_ns = idle_ != nullptr ? longest_idle_nap_ns : longest_nap_ns;
+    const std::int64_t longest_ns = Upkeep::needed() ? longest_nap_with_upkeep_ns : longest_nap_ns;
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
          nap_ns = std::min(2 * nap_ns, longest_ns)) {
       segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience(), nap_ns);
       if (in_vain(watch)) return false;
-      if (idle_ != nullptr) idle_();
+      Upkeep::while_waiting();
     }
     return true;
   }
 
-  static inline void (*idle_)() = nullptr;
   std::int64_t polls_ = patience().polls;
 };
 

@@ -84,7 +84,9 @@ class Front {
                     const engine::Account& mine, const engine::Account& all);
   // (front_trace.h)
   void write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts);
-  static void progress();
+  [[nodiscard]] bool begin_upkeep();
+  static void look();
+  void end_upkeep();
   static void made(const void* comm);
 
   // (front_sessions.h)
@@ -356,7 +358,7 @@ class Front {
   HandleMap<OpRow> ops_;
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
-  H probed_{};  // see progress()
+  H unfinished_{};  // a request, see begin_upkeep()
   const void* in_place_ = nullptr;
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.
@@ -368,7 +370,6 @@ class Front {
   std::atomic<bool> world_over_{false};
   std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
-  std::atomic<int> probing_{0};                   // threads that may use the world in progress()
   int keyval_ = 0;
   int world_rank_ = 0;
   bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init

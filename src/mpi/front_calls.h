@@ -30,6 +30,7 @@ template <class Prepare>
   if (trouble != engine::Trouble::none) [[unlikely]]
     return fail(call, trouble);
   call.unpack();
+  fabric::Upkeep::after_call(call.team->count_call());
   return 0;
 }
 

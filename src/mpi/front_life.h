@@ -32,8 +32,6 @@ const Entries& Front<H>::open(const Library& library) {
     return handle(static_cast<Word>(handle_of(row, library.family, symbols)));
   };
   self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
-  self.probed_ =
-      library.family == Family::openmpi ? resolve("ompi_mpi_comm_self", 0, 0) : self.world_;
   self.errors_return_ = resolve("ompi_mpi_errors_return", 0x54000001, 0x143);
   self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
   self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
@@ -47,7 +45,6 @@ const Entries& Front<H>::open(const Library& library) {
       self.dense_types_.insert(handle, row);
   }
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
-  fabric::NodeHost::set_idle(progress);
 
   static const Entries entries{forms<int, int>(),
                                completing(),
@@ -144,6 +141,7 @@ void Front<H>::release() {
   const std::lock_guard lock(living_);
   if (!prepared_ || has_world_ || !sessions_.empty()) return;
   prepared_ = false;
+  end_upkeep();
   layouts_.close();
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
@@ -269,24 +267,37 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
     log::warn("the report could not be written to %s", options().report);
 }
 
-// MPI promises progress while a rank is inside a blocking call, and Tutti's calls are such. Looking
-// for a message is what makes every MPI look after everything else, unless it finds one at once:
-// so from itself, with the largest tag that a program may rely on. On MPI_COMM_SELF MPICH looks
-// after nothing; on Open MPI a program may have revoked MPI_COMM_WORLD.
+// To ask for the status of a request that is not over makes every MPI look after all else that it
+// has to do; it costs less than MPI_Iprobe, concerns no communicator, and any thread may that may
+// call MPI. So Tutti has a request that is over when it needs the MPI no more.
 template <class H>
-void Front<H>::progress() {
-  int found = 0;
-  alignas(8) char status[64];    // larger than any family's
-  self_->probing_.fetch_add(1);  // pairs with leave_world()
-  if (self_->has_world_) {
-    const bool alone = self_->probed_ != self_->world_;
-    self_->native_.iprobe(alone ? 0 : self_->world_rank_, 32767, self_->probed_, &found, status);
-  } else {
-    const Recent& waited = recent();  // what this thread's call was found by
-    self_->native_.iprobe(waited.seat->team->rank(), 32767, waited.comm, &found, status);
-  }
-  self_->probing_.fetch_sub(1);
+bool Front<H>::begin_upkeep() {
+  const auto query = [](void*, void* status) {
+    self_->native_.status_set_elements(status, self_->byte_, 0);
+    self_->native_.status_set_cancelled(status, 0);
+    return 0;
+  };
+  const auto ignore = [](void*) { return 0; };
+  const auto cancel = [](void*, int) { return 0; };
+  if (native_.grequest_start(query, ignore, cancel, nullptr, &unfinished_) != 0) return false;
+  fabric::Upkeep::set(look);
+  return true;
+}
+
+template <class H>
+void Front<H>::look() {
+  int over = 0;
+  alignas(8) char status[64];  // larger than any family's
+  self_->native_.request_get_status(self_->unfinished_, &over, status);
   if (self_->driver_.outstanding() != 0) self_->driver_.drive();
+}
+
+template <class H>
+void Front<H>::end_upkeep() {
+  fabric::Upkeep::set(nullptr);
+  alignas(8) char status[64];
+  native_.grequest_complete(unfinished_);
+  native_.wait(&unfinished_, status);
 }
 
 template <class H>
@@ -307,6 +318,7 @@ bool Front<H>::prepare() {
   const std::lock_guard lock(living_);
   if (prepared_) return true;
   if (native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) != 0) return false;
+  if (!begin_upkeep()) return false;
   layouts_.reopen();
   prepared_ = true;
   return true;

@@ -31,7 +31,9 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   started->collective = call.collective;
   started->work = call.work;
   requests_.add(*started);
-  call.team->start(*started.release());
+  engine::Team* const team = call.team;  // the call may be over before start() is
+  team->start(*started.release());
+  fabric::Upkeep::after_call(team->count_call());
   return 0;
 }
 

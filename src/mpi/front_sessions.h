@@ -92,12 +92,10 @@ void Front<H>::enter_world() {
   has_world_ = true;
 }
 
-// Other threads may be in collectives of sessions.
 template <class H>
 void Front<H>::leave_world() {
   world_over_ = true;
   has_world_ = false;
-  while (probing_ != 0) std::this_thread::yield();
 }
 
 // The processes that were started together with this one.

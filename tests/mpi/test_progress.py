@@ -26,3 +26,11 @@ def test_progress(mpi: Mpi, tmp_path) -> None:
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_progress_in_a_session(mpi: Mpi, tmp_path) -> None:
     served(mpi, ["session"], tmp_path)
+
+
+@pytest.mark.parametrize(("ranks", "level"), [(2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (3, 3)])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_collectives_alone_bring_all_forward(mpi: Mpi, ranks: int, level: int) -> None:
+    command = [str(mpi.compile("only_collectives.cc")), str(level)]
+    result = mpi.run(ranks, command, {}, timeout_s=150)
+    assert (result.returncode, result.stdout.split("\n")[-2]) == (0, "only_collectives: went on")

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank owes the others beside its collectives: the MPI's own communication goes on in a
+// process that calls nothing but collectives (MPI-4.1, 3.7.4). The MPI's collectives see to that as
+// they wait for messages; Tutti's wait for flags, so they call the MPI now and then: a *look*.
+//
+// The rule knows no numbers of any machine or MPI. A rank that waits for long looks whenever the
+// time since its last look was 16 times what one takes. One that need not wait looks after so many
+// calls that looks take one part in 128 of its time; ranks look after the same call of a
+// communicator, so that no rank waits for another's look. And as long as looks take longer than
+// they do when nothing happens, which is when something was brought forward, it goes on looking.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tutti::fabric {
+
+class Upkeep {
+ public:
+  using Look = void (*)();
+
+  // How to look; nullptr: there is nothing to look after.
+  static void set(Look look) { look_.store(look, std::memory_order_relaxed); }
+  [[nodiscard]] static bool needed() { return look_.load(std::memory_order_relaxed) != nullptr; }
+
+  // After a call, the communicator's `calls`th.
+  static void after_call(std::uint32_t calls) {
+    if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
+      between_calls();
+  }
+  // To be called by who waits, as often as it likes.
+  static void while_waiting();
+
+  // Calls from one look to the next, but for the one with it.
+  [[nodiscard]] static std::uint32_t gap() { return gap_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t largest_gap = 1023;
+  static constexpr std::uint64_t waiting_share = 16, calls_share = 128;
+  static constexpr int most_in_a_row = 16;  // looks after one call
+
+  static void between_calls();
+  static bool look(std::uint64_t begin);
+
+  static inline constinit std::atomic<Look> look_{nullptr};
+  // All of these steer when to look and nothing else: threads may overwrite each other's.
+  static inline constinit std::atomic<std::uint32_t> gap_{0};  // one less than a power of two
+  static inline constinit std::atomic<std::uint64_t> last_{
+      0};  // the end of the last look, in ticks
+  static inline constinit std::atomic<std::uint64_t> idle_{
+      0};  // of a look in which nothing happens
+};
+
+}  // namespace tutti::fabric

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How often a rank looks after its MPI, by the length of its calls and of what a look finds. Other
+// work on the machine makes some looks or calls longer than they are, so bounds are wide.
+#include "fabric/upkeep.h"
+
+#include <gtest/gtest.h>
+
+#include "os/ticks.h"
+
+namespace tutti::fabric {
+namespace {
+
+int looks = 0;
+std::uint64_t look_ticks = 0;
+
+void spend(std::uint64_t ticks) {
+  for (const std::uint64_t begin = os::ticks(); os::ticks() - begin < ticks;) {
+  }
+}
+
+class UpkeepTest : public ::testing::Test {
+ protected:
+  UpkeepTest() {
+    look_ticks = 20'000;
+    Upkeep::set([] {
+      ++looks;
+      spend(look_ticks);
+    });
+    for (int i = 0; i < 5000; ++i) Upkeep::after_call(next_++);  // it learns
+    looks = 0;
+  }
+  ~UpkeepTest() override { Upkeep::set(nullptr); }
+
+  void call(int times, std::uint64_t ticks) {
+    for (int i = 0; i < times; ++i) {
+      spend(ticks);
+      Upkeep::after_call(next_++);
+    }
+  }
+
+  std::uint32_t next_ = 1;
+};
+
+TEST_F(UpkeepTest, LooksTakeLittleOfTheTimeOfShortCalls) {
+  call(20'000, 0);
+  EXPECT_GE(looks, 10);  // it never stops looking
+  EXPECT_LE(looks, 400);
+}
+
+TEST_F(UpkeepTest, LongCallsAreEachFollowedByALook) {
+  call(20, 400 * look_ticks);
+  Upkeep::after_call(0);  // a look for sure, by which it notices that calls are longer now
+  call(20, 400 * look_ticks);
+  looks = 0;
+  call(20, 400 * look_ticks);
+  EXPECT_GE(looks, 15);
+}
+
+TEST_F(UpkeepTest, WhatIsBroughtForwardIsFollowedAtOnce) {
+  call(5000, 0);
+  ASSERT_GT(Upkeep::gap(), 3u);
+  look_ticks *= 10;  // something happens
+  Upkeep::after_call(0);
+  EXPECT_EQ(Upkeep::gap(), 0u);
+  looks = 0;
+  call(1, 0);
+  EXPECT_GE(looks, 2);  // again and again, as long as something happens
+  EXPECT_LE(looks, 16);
+  look_ticks /= 10;
+  call(5000, 0);
+  EXPECT_GT(Upkeep::gap(), 3u);
+}
+
+TEST_F(UpkeepTest, WhoWaitsLooksNowAndThen) {
+  const std::uint64_t begin = os::ticks();
+  while (os::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();
+  EXPECT_GE(looks, 10);
+  EXPECT_LE(looks, 100);
+}
+
+TEST_F(UpkeepTest, WithoutAnMpiNobodyLooks) {
+  Upkeep::set(nullptr);
+  EXPECT_FALSE(Upkeep::needed());
+  call(5000, 0);
+  Upkeep::while_waiting();
+  EXPECT_EQ(looks, 0);
+}
+
+}  // namespace
+}  // namespace tutti::fabric

@@ -5,6 +5,7 @@
 
 #include "fabric/peers.h"
 #include "fabric/upkeep.h"
+#include "segment/sleeper.h"
 
 namespace tutti::fabric {
 
@@ -72,10 +73,12 @@ class NodeHost : public Peers {
         Upkeep::while_waiting();
       }
     }
+    segment::Sleeper sleeper;
     const std::int64_t longest_ns = Upkeep::needed() ? longest_nap_with_upkeep_ns : longest_nap_ns;
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
          nap_ns = std::min(2 * nap_ns, longest_ns)) {
-      segment::sleep(*watch.word, *watch.sleepers, watch.seen, patience(), nap_ns);
+      const segment::Awaited awaited{watch.word, watch.sleepers, watch.seen};
+      sleeper.nap({&awaited, 1}, patience(), nap_ns);
       if (in_vain(watch)) return false;
       Upkeep::while_waiting();
     }

@@ -174,15 +174,19 @@ void Driver::make(Bed& bed) const {
     const fabric::Watch& watch = lane->watch();
     if (watch.word == nullptr) continue;
     bed.words.push_back({watch.word, watch.sleepers, watch.seen});
-    bed.owners.push_back(lane->owner());
   }
+  if (bed.sleeper.counted_on(bed.words)) return;
+  bed.sleeper.leave();
+  bed.owners.clear();
+  for (const Lane* lane : lanes_)
+    if (lane->watch().word != nullptr) bed.owners.push_back(lane->owner());
 }
 
-void Driver::sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) {
+void Driver::sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) const {
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
-  segment::sleep_any(bed.words, bell.rung, seen, settings_.patience, timeout_ns);
+  bed.sleeper.nap(bed.words, settings_.patience, timeout_ns, {&bell.rung, seen});
   bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
-  bed.clear();
+  bed.words.clear();
 }
 
 void Driver::rouse() {
@@ -212,24 +216,25 @@ bool Driver::Wait::would_sleep() const {
 void Driver::Wait::step(bool may_sleep) {
   const std::uint32_t seen = driver_.ranks_bell_.seen();
   const bool sleeps = may_sleep && would_sleep();
-  Bed bed;
+  bed_.words.clear();
   bool moved = false, elsewhere = false;
   if (driver_.driving_.try_lock()) {
     moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
     elsewhere = driver_.elsewhere_ > 0;
-    if (!moved && sleeps) driver_.make(bed);
+    if (!moved && sleeps) driver_.make(bed_);
     driver_.unlock();
   }
   if (moved) {
     polls_ = yields_ = 0;
     courteous_ = true;
     nap_ns_ = first_nap_ns;
+    bed_.leave();
     return;
   }
   if (driver_.has_finished()) return;
   if (elsewhere) driver_.rouse();
   if (sleeps) {
-    driver_.sleep(bed, driver_.ranks_bell_, seen, nap_ns_);
+    driver_.sleep(bed_, driver_.ranks_bell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
   } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
@@ -321,6 +326,7 @@ void Driver::serve() {
       if (moved) {
         idle = 0;
         nap_ns = shortest_nap_ns;
+        bed.leave();
         continue;
       }
     }
@@ -331,16 +337,16 @@ void Driver::serve() {
     if (idle - spins <= naps_before_sleep ||
         (unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load())) {
       woken = !dedicated && !bed.words.empty();
+      if (bed.words.empty() && bed.sleeper.changed()) bed.leave();  // what it waited for has come
       sleep(bed, thread_bell_, seen, nap_ns);
       nap_ns = std::min(2 * nap_ns, longest_nap_ns);
       continue;
     }
+    bed.leave();
     asleep_.store(true, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in post()
     if (unfinished_.load(std::memory_order_relaxed) == 0 || !allowed_.load())
       sleep(bed, thread_bell_, seen, sleep_ns);
-    else
-      bed.clear();
     asleep_.store(false, std::memory_order_relaxed);
     if (unfinished_.load(std::memory_order_relaxed) != 0) {
       idle = 0;

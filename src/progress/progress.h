@@ -17,7 +17,7 @@
 #include "os/mutex.h"
 #include "progress/lane.h"
 #include "progress/operation.h"
-#include "segment/wait.h"
+#include "segment/sleeper.h"
 
 namespace tutti::progress {
 
@@ -30,6 +30,18 @@ struct Settings {
 };
 
 class Driver {
+  // What a thread that sleeps takes with it, from nap to nap of one wait.
+  struct Bed {
+    std::vector<segment::Awaited> words;              // of the next nap
+    std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
+    segment::Sleeper sleeper;                         // goes before them
+    void leave() {
+      sleeper.leave();
+      words.clear();
+      owners.clear();
+    }
+  };
+
  public:
   Driver() = default;
   ~Driver() { stop(); }
@@ -83,6 +95,7 @@ class Driver {
 
    private:
     Driver& driver_;
+    Bed bed_;
     std::int64_t polls_ = 0;
     std::int64_t yields_ = 0;
     bool courteous_ = true;
@@ -90,16 +103,6 @@ class Driver {
   };
 
  private:
-  // What a thread that is about to sleep takes with it.
-  struct Bed {
-    std::vector<segment::Awaited> words;
-    std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
-    void clear() {
-      words.clear();
-      owners.clear();
-    }
-  };
-
   // Ranks share cores, and their threads have one of their own.
   [[nodiscard]] bool served() const { return settings_.dedicated && settings_.patience.polls == 0; }
   // With the lock held. `looks_after`: also whether peers are alive.
@@ -119,8 +122,9 @@ class Driver {
     [[nodiscard]] std::uint32_t seen() const { return rung.load(std::memory_order_seq_cst); }
     void ring();
   };
-  // Until a word of the bed changes, or the bell is rung after `seen`.
-  void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns);
+  // Until a word of the bed changes, or the bell is rung after `seen`. The words are then to be
+  // looked for anew.
+  void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) const;
   // Wakes the thread if it sleeps; once, though it may be a while until it has a core.
   void rouse();
   void start_thread();

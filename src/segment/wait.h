@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a word of shared memory to change: spin, then yield the core, then sleep.
+// Waiting for a word of shared memory to change: spin, then yield the core, then sleep
+// (segment/sleeper.h).
 //
 // A wait is bounded in patience, not in time. The one who changes a word wakes sleepers, which
 // costs it one load of a line that it normally owns; the one who goes to sleep pays for the fence
-// of both (os::heavy_fence), because sleeping is rare and posting is not.
+// of both (os::heavy_fence), once a wait, because sleeping is rare and posting is not.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <span>
 
 #include "os/futex.h"
 
@@ -83,25 +83,11 @@ class Courtesy {
 inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers,
                  const Patience& patience) {
   if (patience.asymmetric_fence)
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with heavy_fence() in sleep()
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with heavy_fence() in Sleeper
   else
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in sleep()
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in Sleeper
   if (sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
     os::futex_wake_all(reinterpret_cast<const std::atomic<std::uint32_t>&>(word));
 }
-
-// Sleeps until `word` is no longer `seen`, or `timeout_ns` have passed.
-void sleep(const std::atomic<std::uint64_t>& word, std::atomic<std::uint32_t>& sleepers,
-           std::uint64_t seen, const Patience& patience, std::int64_t timeout_ns);
-
-// The same for several words, which may be of different desks.
-struct Awaited {
-  const std::atomic<std::uint64_t>* word;
-  std::atomic<std::uint32_t>* sleepers;
-  std::uint64_t seen;
-};
-// Also wakes when `bell` is no longer `bell_seen`.
-void sleep_any(std::span<const Awaited> words, const std::atomic<std::uint32_t>& bell,
-               std::uint32_t bell_seen, const Patience& patience, std::int64_t timeout_ns);
 
 }  // namespace tutti::segment

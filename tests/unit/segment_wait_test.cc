@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sleeping and waking. A sleep that nobody ends lasts `never_ns`: one lost wake-up among all the
 // handoffs is enough to be seen, however loaded the machine is.
-#include "segment/wait.h"
+#include "segment/sleeper.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "segment/desk.h"
+#include "support/count_syscalls.h"
 #include "support/fork_ranks.h"
 
 namespace tutti::segment {
@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using test::Rank;
 
 constexpr std::int64_t never_ns = 30'000'000'000;
+constexpr std::int64_t at_once_ns = 1'000;
 constexpr int handoffs = 100'000;
 
 // Two words, each with a count of its sleepers, in memory that forked processes share.
@@ -45,7 +46,7 @@ Table* shared_table() {
 }
 
 // The store that follows is queued behind these, which miss all caches, and can be overtaken by a
-// load: what the fences of wake() and sleep() are there for.
+// load: what the fences of wake() and nap() are there for.
 void store_slowly(Table& table, std::uint64_t value) {
 #if defined(__x86_64__)
   for (Table::Place& place : table.slow) __builtin_ia32_clflush(&place);
@@ -62,9 +63,24 @@ void hand_over(Table& table, int mine, std::uint64_t i, const Patience& patience
   wake(my.word, my.sleepers, patience);
 }
 
+Awaited awaited(Table::Place& place, std::uint64_t seen) {
+  return {&place.word, &place.sleepers, seen};
+}
+
+// The last of some naps of one wait, which only a change ends: false when its timeout did. Those
+// before are over at once, and are all that makes a fence.
+bool sleep_through(Sleeper& sleeper, Table::Place& place, std::uint64_t seen,
+                   const Patience& patience, unsigned naps) {
+  const Awaited word = awaited(place, seen);
+  for (; naps > 1; --naps) sleeper.nap({&word, 1}, patience, at_once_ns);
+  const auto start = Clock::now();
+  sleeper.nap({&word, 1}, patience, never_ns);
+  return Clock::now() - start < std::chrono::nanoseconds(never_ns);
+}
+
 // Each in turn waits for the other's word to reach `i` and answers. With `jitter`, both take a
-// random time that is about as long as the way into sleep, so that many stores fall right into it.
-// False when a sleep was ended by its timeout alone.
+// random time that is about as long as the way into sleep, so that many stores fall right into it,
+// and some into a later nap. False when a sleep was ended by its timeout alone.
 bool ping_pong(Table& table, int mine, const Patience& patience, bool jitter) {
   std::minstd_rand random(static_cast<unsigned>(mine) + 1);
   const auto delay = [&] { return jitter ? static_cast<unsigned>(random() % 64) : 0; };
@@ -74,11 +90,11 @@ bool ping_pong(Table& table, int mine, const Patience& patience, bool jitter) {
     for (unsigned left = delay(); left > 0 && other.word.load(std::memory_order_acquire) < i;
          --left)
       relax();
-    for (std::uint64_t seen; (seen = other.word.load(std::memory_order_acquire)) < i;) {
-      const auto start = Clock::now();
-      sleep(other.word, other.sleepers, seen, patience, never_ns);
-      if (Clock::now() - start >= std::chrono::nanoseconds(never_ns)) return false;
-    }
+    Sleeper sleeper;
+    const unsigned naps = jitter ? 1 + random() % 3 : 1;
+    for (std::uint64_t seen; (seen = other.word.load(std::memory_order_acquire)) < i;)
+      if (!sleep_through(sleeper, other, seen, patience, naps)) return false;
+    sleeper.leave();
     if (mine == 1) hand_over(table, mine, i, patience, delay());
   }
   return true;
@@ -128,11 +144,10 @@ TEST_P(Wakeups, ReachAllSleepers) {
         wake(bell.word, bell.sleepers, patience);
         continue;
       }
-      for (std::uint64_t seen; (seen = bell.word.load(std::memory_order_acquire)) < round;) {
-        const auto start = Clock::now();
-        sleep(bell.word, bell.sleepers, seen, patience, never_ns);
-        RANK_CHECK(Clock::now() - start < std::chrono::nanoseconds(never_ns));
-      }
+      Sleeper sleeper;
+      for (std::uint64_t seen; (seen = bell.word.load(std::memory_order_acquire)) < round;)
+        RANK_CHECK(sleep_through(sleeper, bell, seen, patience, 1));
+      sleeper.leave();
       count.fetch_add(1, std::memory_order_release);
     }
   });
@@ -140,8 +155,31 @@ TEST_P(Wakeups, ReachAllSleepers) {
   ::munmap(table, sizeof(Table));
 }
 
-Awaited awaited(Table::Place& place, std::uint64_t seen) {
-  return {&place.word, &place.sleepers, seen};
+// One wait goes on until the word has changed for the last time, and sleeps in between.
+TEST_P(Wakeups, AreNeverLostInALongWait) {
+  Table* table = shared_table();
+  ASSERT_NE(table, MAP_FAILED);
+  const auto endings = test::fork_ranks(2, [&](Rank& self) {
+    const Patience patience = impatient(GetParam());
+    std::minstd_rand random(static_cast<unsigned>(self.rank) + 1);
+    Table::Place &asked = table->places[0], &answer = table->places[1];
+    Sleeper sleeper;
+    for (std::uint64_t i = 1; i <= handoffs; ++i) {
+      const unsigned delay = static_cast<unsigned>(random() % 64);
+      if (self.rank == 0) {
+        hand_over(*table, 0, i, patience, delay);
+        while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
+        continue;
+      }
+      for (unsigned left = delay; left > 0; --left) relax();
+      if (asked.word.load(std::memory_order_acquire) < i)
+        RANK_CHECK(sleep_through(sleeper, asked, i - 1, patience, 1 + delay % 2));
+      answer.word.store(i, std::memory_order_release);
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  EXPECT_EQ(table->places[0].sleepers.load(), 0u);
+  ::munmap(table, sizeof(Table));
 }
 
 // One sleeps on several words, and the other changes now this one, now that.
@@ -166,6 +204,7 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
         continue;
       }
       while (delay-- > 0 && changed.word.load(std::memory_order_acquire) < i) relax();
+      Sleeper sleeper;
       for (;;) {
         std::vector<Awaited> words;
         for (std::uint64_t w = 0; w < several; ++w)
@@ -173,7 +212,7 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
               awaited(table->several[w], table->several[w].word.load(std::memory_order_acquire)));
         if (words[i % several].seen >= i) break;
         const auto start = Clock::now();
-        sleep_any(words, bell, 0, patience, never_ns);
+        sleeper.nap(words, patience, never_ns, {&bell, 0});
         RANK_CHECK(Clock::now() - start < std::chrono::nanoseconds(never_ns));
       }
       answer.word.store(i, std::memory_order_release);
@@ -190,8 +229,13 @@ INSTANTIATE_TEST_SUITE_P(Fences, Wakeups, ::testing::Bool(),
 TEST(Sleep, EndsByItsTimeout) {
   Table table{};
   const auto start = Clock::now();
-  sleep(table.places[0].word, table.places[0].sleepers, 0, {}, 20'000'000);
-  EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(19));
+  {
+    Sleeper sleeper;
+    const Awaited word = awaited(table.places[0], 0);
+    sleeper.nap({&word, 1}, {}, 20'000'000);
+    EXPECT_GE(Clock::now() - start, std::chrono::milliseconds(19));
+    EXPECT_EQ(table.places[0].sleepers.load(), 1u);
+  }
   EXPECT_EQ(table.places[0].sleepers.load(), 0u);
 }
 
@@ -199,9 +243,87 @@ TEST(Sleep, DoesNotBeginWhenTheWordHasChanged) {
   Table table{};
   table.places[0].word = 5;
   const auto start = Clock::now();
+  Sleeper sleeper;
   for (const std::uint64_t seen : {std::uint64_t{4}, std::uint64_t{1} << 32 | 5})
-    sleep(table.places[0].word, table.places[0].sleepers, seen, {}, never_ns);
+    EXPECT_TRUE(sleep_through(sleeper, table.places[0], seen, {}, 2));
   EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
+}
+
+// Fences are what interrupts others.
+class Fences : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!patience_.asymmetric_fence) GTEST_SKIP() << "no membarrier here";
+    test::g_fences = 0;
+  }
+  // So many naps on these words.
+  void nap(std::initializer_list<std::size_t> places, int naps = 1) {
+    std::vector<Awaited> words;
+    for (std::size_t place : places) words.push_back(awaited(table_.several[place], 0));
+    for (; naps > 0; --naps) sleeper_.nap(words, patience_, at_once_ns, {&bell_, 0});
+  }
+  [[nodiscard]] std::vector<std::uint32_t> counts() const {
+    std::vector<std::uint32_t> all;
+    for (const Table::Place& place : table_.several) all.push_back(place.sleepers.load());
+    return all;
+  }
+
+  Table table_{};
+  const std::atomic<std::uint32_t> bell_{0};
+  const Patience patience_ = impatient(true);
+  Sleeper sleeper_;
+};
+using Counts = std::vector<std::uint32_t>;
+
+TEST_F(Fences, AreOneAWait) {
+  nap({0}, 50);
+  EXPECT_EQ(test::g_fences, 1);
+  EXPECT_EQ(counts(), (Counts{1, 0, 0, 0}));
+  sleeper_.leave();
+  EXPECT_EQ(counts(), (Counts{0, 0, 0, 0}));
+  nap({0}, 50);
+  EXPECT_EQ(test::g_fences, 2);
+}
+
+TEST_F(Fences, AreOneForAllWords) {
+  nap({0, 1, 3}, 50);
+  EXPECT_EQ(test::g_fences, 1);
+  EXPECT_EQ(counts(), (Counts{1, 1, 0, 1}));
+}
+
+TEST_F(Fences, AreOneForEachDeskThatIsWaitedFor) {
+  for (std::size_t place : {0, 1, 2, 3}) nap({place}, 10);
+  EXPECT_EQ(test::g_fences, 4);
+  EXPECT_EQ(counts(), (Counts{0, 0, 0, 1}));
+}
+
+TEST_F(Fences, AreNoneWithoutWords) {
+  nap({}, 10);
+  EXPECT_EQ(test::g_fences, 0);
+  nap({2}, 10);
+  nap({}, 10);  // whoever could not look what it waits for still waits
+  nap({2}, 10);
+  EXPECT_EQ(test::g_fences, 1);
+  EXPECT_EQ(counts(), (Counts{0, 0, 1, 0}));
+}
+
+TEST_F(Fences, AreOneForMoreWordsThanCanBeSleptOn) {
+  std::vector<Table::Place> places(200);
+  std::vector<Awaited> words;
+  for (Table::Place& place : places) words.push_back(awaited(place, 0));
+  for (int i = 0; i < 10; ++i) sleeper_.nap(words, patience_, at_once_ns, {&bell_, 0});
+  EXPECT_EQ(test::g_fences, 1);
+  sleeper_.leave();
+  for (const Table::Place& place : places) EXPECT_EQ(place.sleepers.load(), 0u);
+}
+
+TEST_F(Fences, AreForgottenNoSoonerThanAWordHasChanged) {
+  nap({0, 1});
+  EXPECT_FALSE(sleeper_.changed());
+  table_.several[1].word = 1;
+  EXPECT_TRUE(sleeper_.changed());
+  sleeper_.leave();
+  EXPECT_FALSE(sleeper_.changed());
 }
 
 // More words than one may sleep on at once.
@@ -221,7 +343,7 @@ class SleepAny : public ::testing::TestWithParam<std::size_t> {
     const std::uint32_t rung = bell_;
     std::thread sleeper([&] {
       const auto start = Clock::now();
-      sleep_any(words_, bell_, rung, {}, never_ns);
+      Sleeper().nap(words_, {}, never_ns, {&bell_, rung});
       lasted = Clock::now() - start;
     });
     const Table::Place* last = slept_on() == 0 ? nullptr : &places_[slept_on() - 1];
@@ -263,13 +385,14 @@ TEST_P(SleepAny, EndsWhenTheBellRings) {
 
 TEST_P(SleepAny, DoesNotBeginWhenAnyWordHasChanged) {
   const auto start = Clock::now();
+  Sleeper sleeper;
   for (std::size_t changed = 0; changed < slept_on(); ++changed)
     for (const std::uint64_t seen : {std::uint64_t{4}, std::uint64_t{1} << 32}) {
       words_[changed].seen = seen;
-      sleep_any(words_, bell_, 0, {}, never_ns);
+      sleeper.nap(words_, {}, never_ns, {&bell_, 0});
       words_[changed].seen = 0;
     }
-  sleep_any(words_, bell_, 4, {}, never_ns);
+  sleeper.nap(words_, {}, never_ns, {&bell_, 4});
   EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
 }
 
@@ -282,7 +405,7 @@ bool can_sleep_on_several() {
 TEST_P(SleepAny, EndsByItsTimeout) {
   for (int round = 0; round < 25; ++round) {
     const auto start = Clock::now();
-    sleep_any(words_, bell_, 0, {}, 50'000'000);
+    Sleeper().nap(words_, {}, 50'000'000, {&bell_, 0});
     const auto lasted = Clock::now() - start;
     ASSERT_LT(lasted, std::chrono::nanoseconds(never_ns));
     if (!words_.empty() && !can_sleep_on_several()) continue;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A wait that sleeps interrupts the others once, however long it lasts: who waits for a straggler
+// must not slow it down. And when it is over, nobody pays for it any more.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "progress/progress.h"
+#include "support/count_syscalls.h"
+#include "support/thread_ranks.h"
+
+namespace tutti::test {
+namespace {
+
+using progress::Driver;
+using progress::Settings;
+
+constexpr int many = 50;
+
+class QuietWait : public ::testing::Test {
+ protected:
+  static segment::Patience impatient() { return {0, 0, os::enable_asymmetric_fence()}; }
+
+  void SetUp() override {
+    if (!impatient().asymmetric_fence) GTEST_SKIP() << "no membarrier here";
+    g_fences = g_naps = g_wakes = 0;
+  }
+  // A number of naps after which one more fence would have been seen.
+  static void await_naps() {
+    while (g_naps < many) std::this_thread::yield();
+  }
+  void expect_nobody_asleep() const {
+    for (const segment::Desk* desk : ranks_.desks()) EXPECT_EQ(desk->sleepers.load(), 0u);
+  }
+
+  ThreadRanks ranks_{2, impatient()};
+};
+
+TEST_F(QuietWait, InABlockingCollective) {
+  fabric::Upkeep::set([] {});  // naps are short then
+  ranks_.run([](fabric::NodeFabric& f) -> fabric::Task {
+    const fabric::Step step = f.next_step();
+    if (f.rank() == 0) {
+      co_await f.posted(1, step);
+    } else {
+      await_naps();
+      f.post(step, {});
+    }
+  });
+  fabric::Upkeep::set(nullptr);
+  EXPECT_GE(g_naps, many);
+  EXPECT_EQ(g_fences, 1);
+  EXPECT_EQ(g_wakes, 1);
+  expect_nobody_asleep();
+}
+
+// A rank of two with one nonblocking collective.
+struct Member {
+  Member(ThreadRanks& ranks, int rank, const Settings& settings)
+      : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
+             ranks.desks(), rank) {
+    driver.configure(settings);
+  }
+  void post_barrier() {
+    operation.collective = coll::Collective::barrier;
+    operation.lane = &lane;
+    driver.post(operation);
+  }
+
+  Driver driver;
+  progress::Lane lane;
+  progress::Operation operation;
+};
+
+TEST_F(QuietWait, OfARankForItsRequest) {
+  const Settings settings{.thread = false, .patience = impatient()};
+  Member first(ranks_, 0, settings), second(ranks_, 1, settings);
+  first.post_barrier();
+  std::thread waiter([&] {
+    Driver::Wait wait(first.driver);
+    while (!first.driver.has_finished()) wait.step(true);
+  });
+  await_naps();
+  const int wakes = g_wakes;
+  second.post_barrier();
+  waiter.join();
+  EXPECT_EQ(g_fences, 1);
+  EXPECT_GT(g_wakes, wakes);
+  EXPECT_FALSE(first.driver.finished().empty() || second.driver.finished().empty());
+  expect_nobody_asleep();
+}
+
+TEST_F(QuietWait, OfTheProgressThread) {
+  const Settings alone{.thread = false, .patience = impatient()};
+  Member first(ranks_, 0, {.patience = impatient()}), second(ranks_, 1, alone);
+  first.post_barrier();
+  await_naps();
+  EXPECT_EQ(g_fences, 1);
+  second.post_barrier();
+  while (!first.driver.has_finished()) std::this_thread::yield();
+  first.driver.stop();
+  EXPECT_FALSE(first.driver.finished().empty() || second.driver.finished().empty());
+  expect_nobody_asleep();
+}
+
+}  // namespace
+}  // namespace tutti::test

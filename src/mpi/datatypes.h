@@ -13,13 +13,13 @@ namespace tutti::mpi {
 template <class Row>
 class HandleMap {
  public:
-  void insert(std::uint64_t handle, const Row& row) {
+  void insert(std::uint64_t handle, Row& row) {
     if (handle == 0 || find(handle) != nullptr) return;
     std::size_t slot = slot_of(handle);
     while (entries_[slot].row != nullptr) slot = (slot + 1) % size;
     entries_[slot] = {handle, &row};
   }
-  [[nodiscard]] const Row* find(std::uint64_t handle) const {
+  [[nodiscard]] Row* find(std::uint64_t handle) const {
     for (std::size_t slot = slot_of(handle); entries_[slot].row != nullptr;
          slot = (slot + 1) % size)
       if (entries_[slot].handle == handle) return entries_[slot].row;
@@ -29,7 +29,7 @@ class HandleMap {
  private:
   struct Entry {
     std::uint64_t handle = 0;
-    const Row* row = nullptr;
+    Row* row = nullptr;
   };
   static constexpr std::size_t size = 256;  // several times the rows of any table
   static std::size_t slot_of(std::uint64_t handle) {

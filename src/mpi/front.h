@@ -156,6 +156,7 @@ class Front {
   // (front_calls.h)
   static constexpr int everyone = -1;  // as `root`, for Allreduce
   [[nodiscard]] bool plan(Call<H>& call, H type, H op);
+  [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool take_barrier(Call<H>& call);
   [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
   [[nodiscard]] bool take_reduction(Call<H>& call, const void* send, void* recv, Count count,
@@ -316,14 +317,17 @@ class Front {
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element) {
     element.type = type;
-    const DatatypeRow* row = dense_types_.find(key(type));
-    if (row == nullptr) [[unlikely]]
-      return describe_other(type, element);
-    element.bytes = row->bytes;
-    element.extent = static_cast<Aint>(row->bytes);
-    return true;
+    auto* slot = layouts_.predefined().slot_of(type);
+    element.bytes = slot != nullptr ? slot->dense_bytes.load(std::memory_order_relaxed) : 0;
+    element.extent = static_cast<Aint>(element.bytes);
+    if (element.bytes != 0) [[likely]]
+      return true;
+    return slot != nullptr ? describe_predefined(*slot, element) : describe_derived(element);
   }
-  [[nodiscard]] bool describe_other(H type, Described<H>& element);
+  [[nodiscard]] bool describe_predefined(typename PredefinedTypes<H>::Slot& slot,
+                                         Described<H>& element);
+  [[nodiscard]] bool describe_derived(Described<H>& element);
+  [[nodiscard]] bool ask_for_size(Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
   // The MPI's functions in the caller's form.
@@ -354,8 +358,7 @@ class Front {
 
   Native<H> native_{};
   Library library_;
-  HandleMap<DatatypeRow> types_, dense_types_;  // all; those whose elements have no padding
-  HandleMap<OpRow> ops_;
+  HandleMap<const OpRow> ops_;
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
   H unfinished_{};  // a request, see begin_upkeep()

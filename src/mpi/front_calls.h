@@ -9,13 +9,27 @@
 namespace tutti::mpi {
 namespace detail {
 
-inline const reduce::Kernel* kernel_of(const DatatypeRow* type, const OpRow* op) {
-  if (type == nullptr || op == nullptr || type->arithmetic == Arithmetic::none) return nullptr;
+// nullptr: MPI does not define the operation on the type, or there is no kernel.
+inline const reduce::Kernel* kernel_of(const Known& type, const OpRow& op) {
   using reduce::Op;
-  const auto is = [op](Op a, Op b, Op c) { return op->op == a || op->op == b || op->op == c; };
-  if (type->arithmetic == Arithmetic::bitwise && !is(Op::band, Op::bor, Op::bxor)) return nullptr;
-  if (type->arithmetic == Arithmetic::logical && !is(Op::land, Op::lor, Op::lxor)) return nullptr;
-  return reduce::find(op->op, type->type);
+  const auto is = [&op](Op a, Op b, Op c) { return op.op == a || op.op == b || op.op == c; };
+  const bool logical = is(Op::land, Op::lor, Op::lxor), bitwise = is(Op::band, Op::bor, Op::bxor);
+  switch (type.arithmetic) {
+    case Arithmetic::none:
+      return nullptr;
+    case Arithmetic::numbers:
+      if (logical) return nullptr;
+      break;
+    case Arithmetic::bitwise:
+      if (!bitwise) return nullptr;
+      break;
+    case Arithmetic::logical:
+      if (!logical) return nullptr;
+      break;
+    case Arithmetic::full:
+      break;
+  }
+  return reduce::find(op.op, type.type);
 }
 
 }  // namespace detail
@@ -75,19 +89,29 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
 template <class H>
 bool Front<H>::plan(Call<H>& call, H type, H op) {
   auto& last = recent().plan;
-  if (last.kernel == nullptr || last.type != type || last.op != op) [[unlikely]] {
-    const OpRow* operation = ops_.find(key(op));
-    const DatatypeRow* row = types_.find(key(type));
-    const reduce::Kernel* kernel = detail::kernel_of(row, operation);
-    if (kernel == nullptr)
-      return leave(call, operation == nullptr ? "user-defined operation"
-                         : row == nullptr     ? "derived datatype"
-                                              : "no kernel for this datatype");
-    last = {type, op, kernel, reduce::size_of(row->type), 1 + static_cast<int>(operation->op)};
-  }
+  if (last.kernel == nullptr || last.type != type || last.op != op) [[unlikely]]
+    return make_plan(call, type, op);
   call.work.kernel = last.kernel;
   call.work.element_bytes = last.element_bytes;
   call.work.op = last.work_op;
+  return true;
+}
+
+template <class H>
+bool Front<H>::make_plan(Call<H>& call, H type, H op) {
+  const OpRow* operation = ops_.find(key(op));
+  if (operation == nullptr) return leave(call, "user-defined operation");
+  PredefinedTypes<H>& predefined = layouts_.predefined();
+  auto* slot = predefined.slot_of(type);
+  if (slot == nullptr) return leave(call, "derived datatype");
+  const Known& known = predefined.known(*slot, type);
+  const reduce::Kernel* kernel = detail::kernel_of(known, *operation);
+  if (kernel == nullptr) return leave(call, "no kernel for this datatype");
+  call.work.kernel = kernel;
+  call.work.element_bytes = reduce::size_of(known.type);
+  call.work.op = 1 + static_cast<int>(operation->op);
+  if (predefined.is_final(*slot))
+    recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
   return true;
 }
 

@@ -38,12 +38,6 @@ const Entries& Front<H>::open(const Library& library) {
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
-  for (const DatatypeRow& row : datatype_rows()) {
-    const std::uint64_t handle = handle_of(row, library.family, symbols);
-    self.types_.insert(handle, row);
-    if (row.arithmetic == Arithmetic::none || row.bytes == reduce::size_of(row.type))
-      self.dense_types_.insert(handle, row);
-  }
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
 
   static const Entries entries{forms<int, int>(),

@@ -11,10 +11,11 @@ template <class H>
 [[gnu::always_inline]] inline bool Front<H>::add_evenly(Side<H>& side, const void* base,
                                                         Count count, H type, int members) {
   if (count < 0) return false;
-  const DatatypeRow* row = dense_types_.find(key(type));
-  if (row == nullptr) [[unlikely]]
+  const auto* slot = layouts_.predefined().slot_of(type);
+  const std::size_t each = slot != nullptr ? slot->dense_bytes.load(std::memory_order_relaxed) : 0;
+  if (each == 0) [[unlikely]]
     return add_others(side, base, count, type, members);
-  side.add_row(base, static_cast<std::size_t>(count) * row->bytes, members);
+  side.add_row(base, static_cast<std::size_t>(count) * each, members);
   return true;
 }
 

@@ -21,9 +21,12 @@ inline constexpr int family_count = 3;
 enum class Arithmetic : std::uint8_t {
   none,     // moved only: characters, packed data
   full,     // whatever reduce::find knows for `type`
+  numbers,  // the same, but nothing logical: Fortran's integers
   bitwise,  // MPI_BYTE
   logical,  // Fortran's LOGICAL: to every MPI what is not 0 is true, and its results are 0 and 1
 };
+
+enum class Language : std::uint8_t { c, fortran };
 
 struct DatatypeRow {
   const char* name;        // "MPI_FLOAT"
@@ -33,6 +36,8 @@ struct DatatypeRow {
   std::uint32_t bytes;     // of the data of one element, without padding: MPI_Type_size
   reduce::Type type;
   Arithmetic arithmetic;
+  Language
+      language;  // what it is a type of; a Fortran compiler has options for the sizes of its own
 };
 [[nodiscard]] std::span<const DatatypeRow> datatype_rows();
 

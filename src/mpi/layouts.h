@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "layout/layout.h"
-#include "mpi/datatypes.h"
 #include "mpi/layouts_decode.h"
 #include "mpi/layouts_native.h"
+#include "mpi/predefined.h"
 
 namespace tutti::mpi {
 
@@ -21,7 +21,8 @@ class Layouts {
   // Calls nothing of the MPI, so it may come before MPI_Init. To be called once in a process.
   void open(const Library& library) {
     native_.load(library);
-    decoder_.open(native_, library);
+    predefined_.open(library);
+    decoder_.open(native_, predefined_, library);
   }
 
   // nullptr: ask the MPI to pack, the type is of a kind that is not understood, or too irregular.
@@ -63,6 +64,8 @@ class Layouts {
   }
 
   [[nodiscard]] bool is_null(H type) const { return decoder_.is_null(type); }
+  [[nodiscard]] PredefinedTypes<H>& predefined() { return predefined_; }
+  [[nodiscard]] const PredefinedTypes<H>& predefined() const { return predefined_; }
 
  private:
   enum class State : std::uint8_t { opened, ready, closed };
@@ -132,6 +135,7 @@ class Layouts {
   static inline std::atomic<std::uint64_t> deletions_{1};  // 0 is in no Recent that holds anything
 
   LayoutNative<H> native_{};
+  PredefinedTypes<H> predefined_;
   LayoutDecoder<H> decoder_;
   std::atomic<State> state_{State::opened};
   int keyval_ = 0;

@@ -7,32 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "base/bits.h"
 #include "layout/layout.h"
 #include "mpi/combiners.h"
-#include "mpi/datatypes.h"
 #include "mpi/layouts_native.h"
+#include "mpi/predefined.h"
 
 namespace tutti::mpi {
 
 template <class H>
 class LayoutDecoder {
  public:
-  struct Predefined {
-    layout::Typemap typemap;
-    layout::Layout layout;
-  };
-
-  void open(const LayoutNative<H>& native, const Library& library) {
+  void open(const LayoutNative<H>& native, PredefinedTypes<H>& predefined, const Library& library) {
     native_ = &native;
+    predefined_ = &predefined;
     family_ = library.family;
     const Symbols symbols{library.handle};
-    predefined_.reserve(datatype_rows().size());
-    for (const DatatypeRow& row : datatype_rows()) {
-      layout::Typemap typemap = typemap_of(row);
-      predefined_.push_back({typemap, layout::Layout(typemap)});
-      by_handle_.insert(handle_of(row, family_, symbols), predefined_.back());
-    }
     struct {
       const char* openmpi = "ompi_mpi_datatype_null";
       std::uint32_t mpich = 0x0c000000, standard = 0x200;
@@ -41,7 +30,12 @@ class LayoutDecoder {
   }
 
   [[nodiscard]] bool is_null(H type) const { return key_of(type) == null_; }
-  [[nodiscard]] const Predefined* predefined(H type) const { return by_handle_.find(key_of(type)); }
+  // nullptr: not predefined, or only the MPI knows what it is like.
+  [[nodiscard]] const Known* predefined(H type) const {
+    auto* slot = predefined_->slot_of(type);
+    const Known* known = slot != nullptr ? &predefined_->known(*slot, type) : nullptr;
+    return known != nullptr && known->usable() ? known : nullptr;
+  }
 
   // False: unknown, too irregular, or the MPI does not agree about the size.
   [[nodiscard]] bool decode(H type, layout::Typemap& typemap) const {
@@ -65,23 +59,8 @@ class LayoutDecoder {
     std::vector<H> types;
   };
 
-  // A predefined type is one block, unless C pads a value before or behind its index.
-  static Typemap typemap_of(const DatatypeRow& row) {
-    using reduce::Type;
-    if (row.type != Type::f64_i32 && row.type != Type::i64_i32 && row.type != Type::i16_i32 &&
-        row.type != Type::f80_i32)
-      return Typemap(row.bytes);
-    const std::size_t index_bytes = 4, value_bytes = row.bytes - index_bytes;
-    const Typemap value(value_bytes), index(index_bytes);
-    const std::size_t place = round_up(value_bytes, index_bytes);
-    const std::size_t all = round_up(place + index_bytes, std::max(value_bytes, index_bytes));
-    const Typemap::Field fields[] = {{1, 0, &value},
-                                     {1, static_cast<std::ptrdiff_t>(place), &index}};
-    return Typemap::structure(fields).resized(0, static_cast<std::ptrdiff_t>(all));
-  }
-
   bool decode(H type, int depth, Typemap& typemap) const {
-    if (const Predefined* known = predefined(type)) {
+    if (const Known* known = predefined(type)) {
       typemap = known->typemap;
       return true;
     }
@@ -240,9 +219,8 @@ class LayoutDecoder {
   }
 
   const LayoutNative<H>* native_ = nullptr;
+  PredefinedTypes<H>* predefined_ = nullptr;
   Family family_ = Family::mpich;
-  std::vector<Predefined> predefined_;
-  HandleMap<Predefined> by_handle_;
   std::uint64_t null_ = 0;
 };
 

@@ -150,6 +150,59 @@ void predefined() {
   }
 }
 
+// What is made of a row whose type this MPI has in another size.
+void other_sizes() {
+  using tutti::mpi::Known;
+  using tutti::reduce::Type;
+  using Arithmetic = tutti::mpi::Arithmetic;
+  const auto known = [](const char* name, long bytes, long lower, long extent) {
+    for (const tutti::mpi::DatatypeRow& row : tutti::mpi::datatype_rows())
+      if (std::string(row.name) == name) return Known(row, bytes, lower, extent);
+    std::abort();
+  };
+  const struct {
+    const char* name;
+    long bytes, lower, extent;
+    Known::Sort sort;
+    Arithmetic arithmetic;
+    Type type;
+  } cases[] = {
+      {"MPI_INTEGER", 4, 0, 4, Known::Sort::dense, Arithmetic::numbers, Type::i32},
+      {"MPI_INTEGER", 8, 0, 8, Known::Sort::dense, Arithmetic::numbers, Type::i64},
+      {"MPI_INTEGER", 2, 0, 2, Known::Sort::dense, Arithmetic::numbers, Type::i16},
+      {"MPI_LOGICAL", 1, 0, 1, Known::Sort::dense, Arithmetic::logical, Type::u8},
+      {"MPI_LOGICAL", 16, 0, 16, Known::Sort::dense, Arithmetic::none, Type::u32},
+      {"MPI_REAL", 8, 0, 8, Known::Sort::dense, Arithmetic::full, Type::f64},
+      {"MPI_REAL", 2, 0, 2, Known::Sort::dense, Arithmetic::none, Type::f32},
+      {"MPI_DOUBLE_PRECISION", 16, 0, 16, Known::Sort::dense, Arithmetic::none, Type::f64},
+      {"MPI_COMPLEX", 16, 0, 16, Known::Sort::dense, Arithmetic::full, Type::c128},
+      {"MPI_2REAL", 16, 0, 16, Known::Sort::dense, Arithmetic::full, Type::f64_f64},
+      {"MPI_2INTEGER", 16, 0, 16, Known::Sort::dense, Arithmetic::none, Type::i32_i32},
+      {"MPI_LONG", 4, 0, 4, Known::Sort::dense, Arithmetic::full, Type::i32},
+      {"MPI_LONG_DOUBLE", 8, 0, 8, Known::Sort::dense, Arithmetic::none, Type::f80},
+      {"MPI_DOUBLE_INT", 12, 0, 16, Known::Sort::gapped, Arithmetic::full, Type::f64_i32},
+      {"MPI_DOUBLE_INT", 12, 0, 12, Known::Sort::dense, Arithmetic::none, Type::f64_i32},
+      {"MPI_LONG_DOUBLE_INT", 12, 0, 16, Known::Sort::unknown, Arithmetic::none, Type::f80_i32},
+      {"MPI_INT", 4, 0, 8, Known::Sort::unknown, Arithmetic::none, Type::i32},
+      {"MPI_INT", 4, -4, 4, Known::Sort::unknown, Arithmetic::none, Type::i32},
+      {"MPI_REAL16", 0, 0, 0, Known::Sort::absent, Arithmetic::none, Type::f80},
+      {"MPI_REAL16", MPI_UNDEFINED, 0, 0, Known::Sort::absent, Arithmetic::none, Type::f80},
+  };
+  long number = 0;
+  for (const auto& each : cases) {
+    const Known found = known(each.name, each.bytes, each.lower, each.extent);
+    expect(found.sort == each.sort, "sort of case", number);
+    expect(found.arithmetic == each.arithmetic, "arithmetic of case", number);
+    expect(found.arithmetic == Arithmetic::none || found.type == each.type, "type", number);
+    if (found.usable()) {
+      expect(found.bytes == static_cast<std::size_t>(each.bytes), "bytes", number);
+      expect(found.layout.bytes() == found.bytes, "bytes of the layout", number);
+      expect(found.layout.extent() == each.extent, "extent", number);
+    }
+    ++number;
+  }
+}
+
 void bottom() {
   static double numbers[16];
   int others[4] = {1, 2, 3, 4};
@@ -296,7 +349,10 @@ int main(int argc, char** argv) {
   library = tutti::mpi::find_library();
   layouts.open(library);
   if (what == "random") random_types();
-  if (what == "predefined") predefined();
+  if (what == "predefined") {
+    predefined();
+    other_sizes();
+  }
   if (what == "bottom") bottom();
   if (what == "life") life();
   if (what == "threads" && provided == MPI_THREAD_MULTIPLE) threads();

@@ -87,6 +87,7 @@ struct Choice {
   const char* words;
 };
 constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
+                              {"commons_malloc", "auto, always, never"},
                               {"progress", "auto, bind, numa, odd-even, none"},
                               {"check", "usual, strict"},
                               {"log", "quiet, warn, info, debug"}};

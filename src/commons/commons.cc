@@ -171,6 +171,9 @@ Stats stats() {
           heap.extents.dirty() * page_bytes, heap.allocations};
 }
 
+void note(const char* clause) { heap.note.store(clause, std::memory_order_release); }
+const char* noted() { return heap.note.load(std::memory_order_acquire); }
+
 bool is_valid() {
   const Guard guard;
   return heap.extents.is_valid();

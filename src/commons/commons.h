@@ -103,6 +103,11 @@ void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
 
+// One clause for the user on who does not allocate here, and why; the text must live on. "" if
+// nobody has said any.
+void note(const char* clause);
+[[nodiscard]] const char* noted();
+
 // Walks every extent and list. For tests and debug levels; takes the lock.
 [[nodiscard]] bool is_valid();
 

@@ -40,6 +40,7 @@ struct Heap {
   std::atomic<pid_t> forker{0};  // the thread that holds the mutex across a fork
   std::atomic<Mode> mode{Mode::idle};
   const char* why_not = "nothing has been allocated";
+  std::atomic<const char*> note{""};
   std::byte* base = nullptr;
   std::size_t accessible_bytes = 0;  // of the range, from its start
   int fd = -1;

@@ -254,6 +254,7 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
     if (!node->ways().copied) notes.push_back(node->why_not(memory::Way::copied));
     if (node->oversubscribed()) notes.push_back("more ranks than cores: waiting ranks yield");
   }
+  if (*commons::noted() != '\0') notes.push_back(commons::noted());
   if (node != nullptr && *node->kept_free() != '\0') notes.push_back(node->kept_free());
   const Ledger::Run run{version,      name_of(library_.family),      ranks, nodes,
                         notes.data(), static_cast<int>(notes.size())};

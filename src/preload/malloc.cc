@@ -20,8 +20,12 @@ using preload::next;
 
 namespace {
 
+bool is_served(std::size_t bytes) {
+  return commons::may_serve(bytes) && preload::malloc_is_served();
+}
+
 void* take(std::size_t bytes, std::size_t alignment = 1, bool zero = false) {
-  return commons::may_serve(bytes) && std::has_single_bit(alignment)
+  return is_served(bytes) && std::has_single_bit(alignment)
              ? commons::allocate(bytes, alignment, zero)
              : nullptr;
 }
@@ -54,8 +58,7 @@ TUTTI_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return malloc(bytes);
   if (commons::owns(block)) return preload::resize_shared(block, bytes);
   if (preload::is_early(block)) return preload::resize_early(block, bytes);
-  return commons::may_serve(bytes) ? preload::resize_into_shared(block, bytes)
-                                   : next.realloc(block, bytes);
+  return is_served(bytes) ? preload::resize_into_shared(block, bytes) : next.realloc(block, bytes);
 }
 
 TUTTI_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) noexcept {
@@ -102,3 +105,9 @@ TUTTI_EXPORT int malloc_trim(std::size_t pad) noexcept {
 
 // Old programs still call it; glibc has it for them only.
 TUTTI_EXPORT void cfree(void* block) noexcept { free(block); }
+
+// C23; glibc has them from 2.43 on. Sizes and alignments are those of the block, by contract.
+TUTTI_EXPORT void free_sized(void* block, std::size_t) noexcept { free(block); }
+TUTTI_EXPORT void free_aligned_sized(void* block, std::size_t, std::size_t) noexcept {
+  free(block);
+}

@@ -6,9 +6,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include "base/base.h"
 #include "commons/commons.h"
+#include "preload/bypass.h"
 
 namespace tutti::preload {
 namespace {
@@ -35,11 +38,30 @@ void find(Function& function, const char* name) {
 // Where the functions behind are, before all may know.
 constinit Next found{};
 
+bool is_to_be_served() {
+  if (std::strcmp(options().commons_malloc, "always") == 0) return true;
+  if (std::strcmp(options().commons_malloc, "never") == 0) {
+    commons::note("TUTTI_COMMONS_MALLOC is never: malloc is not served by the commons");
+    return false;
+  }
+  const char* bypass = find_bypass(found.free);
+  if (bypass == nullptr) return true;
+  static char why[256];
+  std::snprintf(why, sizeof why,
+                "the program may hand blocks of malloc to %.100s, so malloc is not served by the "
+                "commons; TUTTI_COMMONS_MALLOC=always if it does not",
+                bypass);
+  commons::note(why);
+  return false;
+}
+
 // The allocations before main, and before anybody can have started a thread, end here: the first
 // one after libc has found the environment, and with it our options.
 void begin() {
-  if (!options_are_there()) return;
+  static std::atomic<bool> begun{false};
+  if (!options_are_there() || begun.exchange(true)) return;
   next = found;
+  g_served.store(is_to_be_served() ? Served::yes : Served::no, std::memory_order_relaxed);
   commons::adopt_statics();
 }
 
@@ -138,6 +160,13 @@ constinit Next next = {
     first_pvalloc,        first_malloc_usable_size,
     first_malloc_trim,    first_fork,
 };
+
+constinit std::atomic<Served> g_served{Served::unknown};
+
+bool find_out_whether_served() {
+  (void)resolve();
+  return g_served.load(std::memory_order_relaxed) == Served::yes;
+}
 
 bool is_early(const void* block) {
   return static_cast<std::size_t>(static_cast<const std::byte*>(block) - early_buffer) <

@@ -4,6 +4,7 @@
 // dlsym itself allocates meanwhile comes from a small static buffer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace tutti::preload {
@@ -24,6 +25,17 @@ struct Next {
 };
 // Until the first call, each entry finds them all and then calls what it has found.
 extern constinit Next next;
+
+// Whether the commons serves malloc: not where its blocks may be handed to functions of the
+// allocator behind (bypass.h), unless TUTTI_COMMONS_MALLOC says so. Known when `next` is; until the
+// first call it is found out here.
+enum class Served : int { unknown, no, yes };
+extern constinit std::atomic<Served> g_served;
+[[nodiscard]] bool find_out_whether_served();
+[[nodiscard]] inline bool malloc_is_served() {
+  const Served served = g_served.load(std::memory_order_relaxed);
+  return served == Served::yes || (served == Served::unknown && find_out_whether_served());
+}
 
 // Blocks of the static buffer. They are few, small and never reused.
 [[nodiscard]] bool is_early(const void* block);

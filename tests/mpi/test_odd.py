@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
-from mpis import MAIN, MPICH, Mpi
+from mpis import INTEL, LIBRARY, MAIN, MPICH, OPENMPI, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 
 
-def odd(mpi: Mpi, what: str, tmp_path, ranks: int = 2) -> dict:
+def odd(mpi: Mpi, what: str, tmp_path, **options: str) -> dict:
     """Run it; the report, with its calls by collective."""
     report = tmp_path / "report.json"
-    result = mpi.run(ranks, [str(mpi.compile("odd.cc")), what], {"TUTTI_REPORT": str(report)})
+    options["TUTTI_REPORT"] = str(report)
+    result = mpi.run(2, [str(mpi.compile("odd.cc")), what], options)
     assert result.returncode == 0 and "odd: 0 wrong" in result.stdout, result.stdout[-2000:]
     assert "tutti: " not in result.stdout
     written = json.loads(report.read_text())
@@ -36,3 +38,28 @@ def test_memory_as_it_is_asked_for(mpi: Mpi, tmp_path) -> None:
 def test_ranks_that_are_threads(tmp_path) -> None:
     calls = odd(MPICH, "threadcomm", tmp_path)["calls"]
     assert calls["Allreduce"]["reasons"] == {"its ranks are threads": 44}
+
+
+# Which of them is tried on which MPI does not matter; more is in tests/commons.
+ALLOCATORS = [
+    (OPENMPI, "libjemalloc.so.2"),
+    (MPICH, "libtcmalloc_minimal.so.4"),
+    (INTEL, "libmimalloc.so.2"),
+]
+
+
+def is_there(library: str) -> bool:
+    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
+    return library in known.stdout
+
+
+@pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
+@pytest.mark.parametrize(("mpi", "other"), ALLOCATORS, ids=["jemalloc", "tcmalloc", "mimalloc"])
+def test_another_allocator(mpi: Mpi, other: str, behind: bool, tmp_path) -> None:
+    if not is_there(other):
+        pytest.skip(f"no {other}")
+    preload = [str(LIBRARY), other] if behind else [other, str(LIBRARY)]
+    written = odd(mpi, "memory", tmp_path, LD_PRELOAD=":".join(preload))
+    assert written["ways"]["commons"] > 1 << 20  # of MPI_Alloc_mem
+    notes = [note for note in written["notes"] if "malloc is not served" in note]
+    assert len(notes) == behind and all("_Zd" in note for note in notes)

@@ -5,6 +5,7 @@
 #include "mpi/front_moves.h"
 #include "mpi/front_native.h"
 #include "mpi/front_requests.h"
+#include "mpi/front_roll.h"
 #include "mpi/front_sessions.h"
 #include "mpi/front_trace.h"
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <unordered_set>
 #include <vector>
@@ -74,6 +75,7 @@ class Front {
   static int win_test(Word window, int* flag);
   static int comm_revoke(Word comm);
   void start();
+  void join_world();
   void end_world();
   void end_last_session(H session);
   void drain();
@@ -88,6 +90,12 @@ class Front {
   static void look();
   void end_upkeep();
   static void made(const void* comm);
+
+  // (front_roll.h)
+  [[nodiscard]] bool all_are_here();
+  void talk(std::span<const int> ranks, const int* tell, int* hear, const char* how);
+  [[nodiscard]] bool is_over(H* request);
+  void report_absentees();
 
   // (front_sessions.h)
   [[nodiscard]] bool look_for_world();
@@ -375,7 +383,9 @@ class Front {
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
   int keyval_ = 0;
   int world_rank_ = 0;
-  bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
+  bool started_ = false;            // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
+  std::atomic<bool> apart_{false};  // some ranks have no Tutti, so nobody uses it
+  std::string absentees_;           // who; on the rank that says so
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   // The largest Node so far: its members' next communicators need not join another.
   std::mutex settling_;

@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "commons/commons.h"
 #include "mpi/front.h"
+#include "mpi/front_roll.h"
 
 namespace tutti::mpi {
 
@@ -62,6 +63,7 @@ const Entries& Front<H>::open(const Library& library) {
 
 template <class H>
 int Front<H>::init(int* argc, char*** argv) {
+  const Signing signing;
   const int result = self_->native_.init(argc, argv);
   if (result == 0) self_->start();
   return result;
@@ -69,6 +71,7 @@ int Front<H>::init(int* argc, char*** argv) {
 
 template <class H>
 int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) {
+  const Signing signing;
   const int result = self_->native_.init_thread(argc, argv, required, provided);
   if (result == 0) self_->start();
   return result;
@@ -80,14 +83,21 @@ void Front<H>::start() {
   enter_world();
   started_ = true;
   if (world_rank_ == 0) warn_about_unknown_options();
-  if (options().off || !prepare()) return;
+  if (options().off) return;
+  apart_ = !all_are_here();
+  if (!prepare()) return;
+  if (!apart_) join_world();
+  (void)take_seat(world_);
+}
+
+template <class H>
+void Front<H>::join_world() {
   std::shared_ptr<engine::Node> home;
   const Status status = engine::Node::join(exchange(world_), home);
   if (status.ok())
     settle_at(home);
   else
     log::info("rank %d: no node segment: %s", world_rank_, status.what);
-  (void)take_seat(world_);
   if (*options().trace != '\0') trace::start();
 }
 
@@ -115,7 +125,7 @@ void Front<H>::end_world() {
   // MPI_Init was not seen, some may not know of Tutti, and would not come.
   if (started_) {
     native_.comm_set_errhandler(world_, errors_return_);  // the program may have revoked it
-    report();
+    apart_ ? report_absentees() : report();
   }
   if (!last) driver_.resume();
   if (seat_of(world_, false) != nullptr)  // else MPI_Init was not seen
@@ -369,6 +379,8 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
     seat->why = "its ranks are threads";
   else if (size == 1)
     seat->why = "communicator of one rank";
+  else if (apart_)
+    seat->why = "some ranks run without Tutti";
   else if (has_strangers(comm, size))
     seat->why = "its ranks were started apart";
   else

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "mpi/front.h"
+#include "mpi/front_roll.h"
 
 namespace tutti::mpi {
 
@@ -20,6 +21,7 @@ int Front<H>::session_init(Word info, Word handler, void* session) {
   if (self.native_.session_init == nullptr) return error_classes(self.library_.family).other;
   int before = 0, after = 0;
   self.native_.initialized(&before);
+  const Signing signing;
   const int result = self.native_.session_init(handle(info), handle(handler), session);
   if (result != 0) return result;
   self.native_.initialized(&after);

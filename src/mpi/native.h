@@ -44,6 +44,8 @@ struct Native : Completing<H> {
   int (*status_set_elements)(void* status, H type, int count);
   int (*status_set_cancelled)(void* status, int flag);
 
+  int (*isend)(const void*, int count, H type, int to, int tag, H comm, void* request);
+  int (*irecv)(void*, int count, H type, int from, int tag, H comm, void* request);
   int (*win_test)(H window, int* flag);
   int (*comm_revoke)(H comm);  // of an MPI that has ULFM
   int (*comm_size)(H comm, int*);
@@ -117,6 +119,8 @@ struct Native : Completing<H> {
     mpi.load(grequest_complete, "PMPI_Grequest_complete");
     mpi.load(status_set_elements, "PMPI_Status_set_elements");
     mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
+    mpi.load(isend, "PMPI_Isend");
+    mpi.load(irecv, "PMPI_Irecv");
     mpi.load(win_test, "PMPI_Win_test");
     mpi.load(comm_revoke, "PMPIX_Comm_revoke");
     mpi.load(comm_size, "PMPI_Comm_size");

@@ -7,4 +7,5 @@
 #include "os/limits.h"
 #include "os/mailbox.h"
 #include "os/process.h"
+#include "os/relatives.h"
 #include "os/window.h"

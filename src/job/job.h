@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// job: which ranks of the job have Tutti, known beside the MPI: to one without it nothing may be
+// sent that its program might receive.
+//
+// Every rank signs a roll before MPI begins, and the job's launcher keeps it. MPI_Init lets no rank
+// go before all have entered it, so what is not in the roll afterwards never will be.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "job/launcher.h"
+
+namespace tutti::job {
+
+// To be raised with any change of what ranks say to each other, from MPI_Init on: what they
+// exchange when they meet, the segment, flags and their order.
+extern const char protocol[];
+
+// What one rank has signed with; an empty host: nothing that can be read.
+struct Signature {
+  std::string tutti;  // the version, and what ranks of it say to each other
+  std::string host;
+  int pid = 0;
+
+  [[nodiscard]] static Signature mine();
+  [[nodiscard]] static Signature of(const std::string& text);
+  [[nodiscard]] std::string text() const;
+  // Whether these two can work together.
+  [[nodiscard]] bool matches(const Signature& other) const {
+    return !host.empty() && tutti == other.tutti;
+  }
+};
+
+class Roll {
+ public:
+  // Around what begins the MPI. PMIx can be signed only once the MPI has begun it: pmix_begins.
+  void open();
+  void close() { open_.fetch_sub(1, std::memory_order_relaxed); }
+  void pmix_begins(void* library, const void* process);
+
+  enum class State : std::uint8_t {
+    none,    // no launcher that Tutti knows how to ask
+    kept,    // this rank has signed, and may ask for others
+    closed,  // it could not sign: so to the others it is without Tutti
+  };
+  // `world_rank`: of this process, which is what the launcher must call it too.
+  [[nodiscard]] State state(int world_rank) const;
+
+  // Whether each of these has signed with the same Tutti; false on a launcher that fails, too.
+  [[nodiscard]] std::vector<bool> present(std::span<const int> ranks);
+  // "ranks 1 and 3 of 4 run without Tutti (...)"; "" where one of a lower rank has signed, and says
+  // it.
+  [[nodiscard]] std::string absentees(int world_rank, int ranks);
+
+ private:
+  [[nodiscard]] bool read(std::span<const int> ranks, int patience_s,
+                          std::vector<Signature>& signatures);
+  void sign();
+
+  std::mutex opening_;        // sessions may be begun by several threads
+  std::atomic<int> open_{0};  // that are beginning the MPI
+  State state_ = State::none;
+  std::unique_ptr<Launcher> launcher_;
+};
+
+// This process's; lives to its end.
+[[nodiscard]] Roll& roll();
+
+// A rank's neighbours in a tree of `size` ranks: its parent, but for rank 0, and its children.
+[[nodiscard]] std::vector<int> neighbours_of(int rank, int size);
+
+// A rank without Tutti, as far as can be known from here.
+struct Absentee {
+  int rank;
+  std::string host;  // "": not known
+  int pid = 0;       // 0: not known
+  std::string why;   // "": not known
+};
+// One clause that names them all; the first few with what is known of them.
+[[nodiscard]] std::string describe(std::span<const Absentee> absentees, int ranks);
+// Finds those of them that are on this node: children of the process that has started this one,
+// told by a variable with their rank.
+void look_around(std::span<Absentee> absentees, const char* rank_variable, int own_rank);
+
+}  // namespace tutti::job

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "base/base.h"
+#include "job/job.h"
+
+namespace tutti::job {
+namespace {
+
+// How long a launcher may wait for who has not signed; all have, or never will. By the first ranks
+// decide, the second is for the sentence.
+constexpr int deciding_s = 3, naming_s = 1;
+
+}  // namespace
+
+Signature Signature::mine() {
+  char host[256] = "";
+  if (::gethostname(host, sizeof host - 1) != 0 || *host == '\0') std::snprintf(host, 2, "?");
+  return {protocol, host, ::getpid()};
+}
+
+Signature Signature::of(const std::string& text) {
+  const std::size_t first = text.find(','), second = text.find(',', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return {};
+  return {text.substr(0, first), text.substr(second + 1),
+          std::atoi(text.c_str() + first + 1)};  // NOLINT(cert-err34-c): 0 is "not known"
+}
+
+std::string Signature::text() const { return tutti + "," + std::to_string(pid) + "," + host; }
+
+void Roll::open() {
+  const std::lock_guard lock(opening_);
+  open_.fetch_add(1, std::memory_order_relaxed);
+  if (launcher_ == nullptr && (launcher_ = find_pmi()) != nullptr) sign();
+}
+
+void Roll::pmix_begins(void* library, const void* process) {
+  if (open_.load(std::memory_order_relaxed) == 0) return;  // somebody else's use of PMIx
+  const std::lock_guard lock(opening_);
+  launcher_ = make_pmix(library, process);
+  if (launcher_ != nullptr) sign();
+}
+
+void Roll::sign() {
+  state_ = launcher_->put(Signature::mine().text()) ? State::kept : State::closed;
+}
+
+Roll::State Roll::state(int world_rank) const {
+  return state_ != State::none && launcher_->rank() == world_rank ? state_ : State::none;
+}
+
+bool Roll::read(std::span<const int> ranks, int patience_s, std::vector<Signature>& signatures) {
+  std::vector<std::string> values;
+  const bool answered = launcher_->get(ranks, patience_s, values);
+  for (const std::string& value : values) signatures.push_back(Signature::of(value));
+  return answered;
+}
+
+std::vector<bool> Roll::present(std::span<const int> ranks) {
+  std::vector<Signature> signatures;
+  std::vector<bool> result(ranks.size(), false);
+  if (!read(ranks, deciding_s, signatures)) return result;
+  const Signature mine = Signature::mine();
+  for (std::size_t i = 0; i < ranks.size(); ++i) result[i] = signatures[i].matches(mine);
+  return result;
+}
+
+std::string Roll::absentees(int world_rank, int ranks) {
+  const Signature mine = Signature::mine();
+  const auto is_ours = [&](const Signature& signature) { return signature.matches(mine); };
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  // Of a large job the first ranks first: usually one of them is there, and will say it.
+  constexpr std::size_t most = 256;
+  const auto some = std::span(all).first(std::min(most, all.size()));
+  std::vector<Signature> signatures;
+  for (const auto part : {some, std::span(all).subspan(some.size())}) {
+    if (!read(part, naming_s, signatures)) return "some ranks run without Tutti";
+    const auto lower = std::min(signatures.size(), static_cast<std::size_t>(world_rank));
+    if (std::any_of(signatures.begin(), signatures.begin() + static_cast<std::ptrdiff_t>(lower),
+                    is_ours))
+      return "";
+  }
+  std::vector<Absentee> absent;
+  std::vector<std::string> hosts;
+  for (const int rank : all) {
+    const Signature& theirs = signatures[static_cast<std::size_t>(rank)];
+    hosts.push_back(theirs.host);
+    if (is_ours(theirs)) continue;
+    const bool none = theirs.host.empty();
+    absent.push_back(
+        {rank, theirs.host, theirs.pid, none ? "" : "another version, " + theirs.tutti});
+  }
+  for (Absentee& each : absent)
+    if (each.host.empty()) each.host = launcher_->host_of(each.rank, hosts);
+  look_around(absent, launcher_->rank_variable(), world_rank);
+  return absent.empty() ? "the launcher did not tell in time which ranks have Tutti"
+                        : describe(absent, ranks);
+}
+
+std::vector<int> neighbours_of(int rank, int size) {
+  constexpr std::int64_t children = 4;
+  std::vector<int> ranks;
+  if (rank > 0) ranks.push_back(static_cast<int>((rank - 1) / children));
+  const std::int64_t first = children * rank + 1;
+  for (std::int64_t child = first; child < std::min<std::int64_t>(first + children, size); ++child)
+    ranks.push_back(static_cast<int>(child));
+  return ranks;
+}
+
+Roll& roll() {
+  static auto* const value = new Roll;
+  return *value;
+}
+
+}  // namespace tutti::job

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Front: whether all ranks have Tutti, before anything is asked of them that the program did not
+// ask for. A rank without it would not answer, and an MPI matches collectives by their order: its
+// program's first would meet Tutti's.
+//
+// On MPI_COMM_WORLD each rank looks its neighbours in a tree up in the roll, and talks to those
+// that are there: what they know goes up, and what all know down again. Whoever is not there is
+// missed by a neighbour, in every part that the tree falls into. That is two questions and two
+// messages a rank, in the mean, whatever the number of ranks.
+#pragma once
+
+#include <algorithm>
+#include <ctime>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/base.h"
+#include "job/job.h"
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+// While it lives the MPI begins, and the roll may be signed.
+class Signing {
+ public:
+  Signing() {
+    if (signs_) job::roll().open();
+  }
+  ~Signing() {
+    if (signs_) job::roll().close();
+  }
+  Signing(const Signing&) = delete;
+  Signing& operator=(const Signing&) = delete;
+
+ private:
+  const bool signs_ = !options().off;
+};
+
+// Collective over MPI_COMM_WORLD, but only the ranks with Tutti take part.
+template <class H>
+bool Front<H>::all_are_here() {
+  int size = 0;
+  native_.comm_size(world_, &size);
+  if (size == 1) return true;
+  const std::vector<int> near = job::neighbours_of(world_rank_, size);
+  job::Roll& roll = job::roll();
+  const job::Roll::State state = roll.state(world_rank_);
+  if (state == job::Roll::State::closed) return false;
+  int all = 1, theirs = 1;
+  if (state == job::Roll::State::none) {
+    std::vector<int> greetings(near.size());
+    talk(near, &all, greetings.data(), "cannot ask the launcher whether it has Tutti");
+    return true;
+  }
+  const std::vector<bool> here = roll.present(near);
+  const std::size_t first_child = world_rank_ > 0 ? 1 : 0;
+  const auto with = [&](std::size_t i, const int* tell, int* hear) {
+    if (here[i]) talk({&near[i], 1}, tell, hear, "was told that it has Tutti");
+    return here[i];
+  };
+  for (std::size_t i = first_child; i < near.size(); ++i) {
+    if (!with(i, nullptr, &theirs)) theirs = 0;
+    all &= theirs;
+  }
+  const bool has_parent = first_child == 1 && with(0, &all, &theirs);
+  if (world_rank_ > 0) all = has_parent ? theirs : 0;
+  for (std::size_t i = first_child; i < near.size(); ++i) (void)with(i, &all, nullptr);
+  if (all == 0 && !has_parent) absentees_ = roll.absentees(world_rank_, size);
+  if (!absentees_.empty())
+    log::warn("%s, so all ranks leave everything to the MPI; `tutti env` prints what each needs",
+              absentees_.c_str());
+  return all != 0;
+}
+
+// Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. No receive
+// of the program's is there yet.
+template <class H>
+void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, const char* how) {
+  constexpr int tag = 32766, bytes = sizeof(int);
+  constexpr std::time_t patience_s = 3;
+  std::vector<H> sends(ranks.size(), null_request_), receives(sends);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (hear != nullptr) native_.irecv(hear + i, bytes, byte_, ranks[i], tag, world_, &receives[i]);
+    if (tell != nullptr) native_.isend(tell, bytes, byte_, ranks[i], tag, world_, &sends[i]);
+  }
+  const std::time_t began_s = std::time(nullptr);
+  bool said = false;
+  for (bool done = false; !done; std::this_thread::yield()) {
+    done = true;
+    std::string missing;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const bool sent = is_over(&sends[i]), received = is_over(&receives[i]);
+      done = done && sent && received;
+      if (!received) missing += (missing.empty() ? "" : ", ") + std::to_string(ranks[i]);
+    }
+    if (missing.empty() || said || std::time(nullptr) - began_s < patience_s) continue;
+    said = true;
+    log::warn(
+        "rank %d waits in MPI_Init for rank %s and %s: if it runs without Tutti, it will never "
+        "answer; then preload libtutti.so into all ranks (`tutti env` prints how), or set "
+        "TUTTI_OFF=1 for all",
+        world_rank_, missing.c_str(), how);
+  }
+}
+
+template <class H>
+bool Front<H>::is_over(H* request) {
+  int over = 1;
+  alignas(8) char status[64];  // larger than any family's
+  if (*request != null_request_ && native_.test(request, &over, status) != 0) over = 1;
+  return over != 0;
+}
+
+// By the rank that has named them: the others need not have Tutti to tell it anything.
+template <class H>
+void Front<H>::report_absentees() {
+  if (absentees_.empty()) return;
+  int size = 0;
+  native_.comm_size(world_, &size);
+  const engine::Account mine = engine::account();
+  write_report(size, 0, {absentees_.c_str()}, mine, mine);
+}
+
+}  // namespace tutti::mpi

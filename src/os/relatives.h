@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What /proc tells of other processes of this user.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace tutti::os {
+
+// 0 when that cannot be known.
+[[nodiscard]] pid_t parent_of(pid_t pid);
+[[nodiscard]] std::vector<pid_t> children_of(pid_t pid);
+
+// What `pid` has been started with in its environment. False: nothing of that name, or one may not
+// look.
+[[nodiscard]] bool variable_of(pid_t pid, const char* name, std::string& value);
+
+// Whether a file with `part` in its name is mapped there. False when one may not look.
+[[nodiscard]] bool has_mapped(pid_t pid, const char* part);
+
+}  // namespace tutti::os

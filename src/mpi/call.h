@@ -36,6 +36,7 @@ struct Call {
   engine::Team* team = nullptr;
   coll::Work work;
   Side<H> out{site}, in{site};  // what is sent, what is received
+  bool alike = false;           // both sides have the same counts and types
   Few<coll::Slice> parts;       // of what is computed
   Temporary copy;
 };

@@ -167,6 +167,7 @@ class Front {
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool take_barrier(Call<H>& call);
   [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
+  [[nodiscard]] bool may_receive(const Call<H>& call, const void* send, const void* recv);
   [[nodiscard]] bool take_reduction(Call<H>& call, const void* send, void* recv, Count count,
                                     H type, H op, int root);
   // `counts`: of Reduce_scatter; nullptr: `count` for each.
@@ -185,6 +186,7 @@ class Front {
   bool add_typed(Side<H>& side, const void* base, const N* counts, const D* displacements,
                  const H* types, int members);
   [[nodiscard]] bool move(Call<H>& call, int root, std::size_t bytes);
+  [[nodiscard]] static bool stays(const Call<H>& call);
   [[nodiscard]] bool find_listing_team(Call<H>& call, Collective collective);
   template <class Add>
   [[nodiscard]] bool take_gather(Call<H>& call, Collective collective, const void* send,
@@ -322,6 +324,12 @@ class Front {
             request_get_status_some};
   }
 
+  // --- wrong arguments that the MPI tells (front_arguments.h)
+  [[nodiscard]] H quiet_comm();
+  [[nodiscard]] bool refuses_alias(Collective collective, bool one_element);
+  [[nodiscard]] int alias_on(H alone, Collective collective, int count);
+  [[nodiscard]] bool is_committed(H type);
+
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element) {
     element.type = type;
@@ -369,7 +377,10 @@ class Front {
   HandleMap<const OpRow> ops_;
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
+  H self_comm_{}, bor_{};
   H unfinished_{};  // a request, see begin_upkeep()
+  std::mutex quieting_;
+  H quiet_{};  // under quieting_; see quiet_comm()
   const void* in_place_ = nullptr;
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.

@@ -85,6 +85,15 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   return block.address != nullptr;
 }
 
+// False: to receive there is an error that the MPI tells.
+template <class H>
+[[gnu::always_inline]] inline bool Front<H>::may_receive(const Call<H>& call, const void* send,
+                                                         const void* recv) {
+  if (send != recv && recv != in_place()) [[likely]]
+    return true;
+  return recv != in_place() && !refuses_alias(call.collective, call.work.count == 1);
+}
+
 // The kernel for a reduction, with the size of its elements; without one the MPI computes.
 template <class H>
 bool Front<H>::plan(Call<H>& call, H type, H op) {
@@ -126,7 +135,11 @@ bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count
   if (!plan(call, type, op)) return false;
   if (!all && !is_member(call, root)) return false;
   const bool gets_result = all || root == call.team->rank();
-  if (gets_result) call.work.recv = recv;
+  if (gets_result) {
+    if (!may_receive(call, send, recv)) [[unlikely]]
+      return false;
+    call.work.recv = recv;
+  }
   if (send == in_place()) {
     if (!gets_result) return false;
     call.work.send = recv;
@@ -155,6 +168,7 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   if (!plan(call, type, op)) return false;
   const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
   if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
+  if (!may_receive(call, send, recv)) return false;
   // In place the result would replace operands that others still read.
   if (send == in_place()) {
     call.copy.reset(work.bytes());
@@ -172,6 +186,7 @@ bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send,
   call.work.recv = recv;
   call.work.count = static_cast<std::size_t>(count);
   if (!plan(call, type, op)) return false;
+  if (!may_receive(call, send, recv)) return false;
   const bool gets_result = collective == Collective::scan || call.team->rank() > 0;
   return call.work.send != nullptr && (!gets_result || recv != nullptr);
 }

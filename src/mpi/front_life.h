@@ -34,7 +34,9 @@ const Entries& Front<H>::open(const Library& library) {
   };
   self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
   self.errors_return_ = resolve("ompi_mpi_errors_return", 0x54000001, 0x143);
-  self.null_comm_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
+  self.self_comm_ = resolve("ompi_mpi_comm_self", 0x44000001, 0x102);
+  self.bor_ = resolve("ompi_mpi_op_bor", 0x58000008, 0x29);
+  self.null_comm_ = self.quiet_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
   self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
@@ -146,6 +148,8 @@ void Front<H>::release() {
   if (!prepared_ || has_world_ || !sessions_.empty()) return;
   prepared_ = false;
   end_upkeep();
+  if (quiet_ != null_comm_) native_.comm_free(&quiet_);
+  quiet_ = null_comm_;
   layouts_.close();
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same

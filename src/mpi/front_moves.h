@@ -54,9 +54,22 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
   return true;
 }
 
+// Whether what this rank sends itself lies where it is to be received.
+template <class H>
+[[gnu::always_inline]] inline bool Front<H>::stays(const Call<H>& call) {
+  const auto mine = [&call](const Side<H>& side) {
+    const auto blocks = side.blocks();
+    return blocks[blocks.size() == 1 ? 0 : static_cast<std::size_t>(call.team->rank())];
+  };
+  return !call.out.empty() && !call.in.empty() && mine(call.out).bytes != 0 &&
+         mine(call.out).address == mine(call.in).address;
+}
+
 template <class H>
 [[gnu::always_inline]] inline bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
   call.settle();
+  if (call.alike && stays(call) && refuses_alias(call.collective, false)) [[unlikely]]
+    return false;
   call.work.count = bytes;
   call.work.root = root;
   call.work.out = call.out.blocks();
@@ -160,6 +173,7 @@ int Front<H>::gather(const void* send, N send_count, Word send_type, void* recv,
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type && send_count == recv_count;
     return self_->take_gather(call, Collective::gather, send, send_count, handle(send_type), recv,
                               root, add_in);
   };
@@ -179,6 +193,7 @@ int Front<H>::gatherv(const void* send, N send_count, Word send_type, void* recv
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type;
     return self_->take_gather(call, Collective::gatherv, send, send_count, handle(send_type), recv,
                               root, add_in);
   };
@@ -198,6 +213,7 @@ int Front<H>::scatter(const void* send, N send_count, Word send_type, void* recv
     return self_->add_evenly(out, send, send_count, handle(send_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type && send_count == recv_count;
     return self_->take_scatter(call, Collective::scatter, add_out, send, recv, recv_count,
                                handle(recv_type), root);
   };
@@ -217,6 +233,7 @@ int Front<H>::scatterv(const void* send, const N* counts, const D* displacements
     return self_->add_listed(out, send, counts, displacements, handle(send_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type;
     return self_->take_scatter(call, Collective::scatterv, add_out, send, recv, recv_count,
                                handle(recv_type), root);
   };
@@ -236,6 +253,7 @@ int Front<H>::allgather(const void* send, N send_count, Word send_type, void* re
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type && send_count == recv_count;
     return self_->take_allgather(call, Collective::allgather, send, send_count, handle(send_type),
                                  recv, add_in);
   };
@@ -255,6 +273,7 @@ int Front<H>::allgatherv(const void* send, N send_count, Word send_type, void* r
     return self_->add_listed(in, recv, counts, displacements, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type;
     return self_->take_allgather(call, Collective::allgatherv, send, send_count, handle(send_type),
                                  recv, add_in);
   };
@@ -276,6 +295,7 @@ int Front<H>::alltoall(const void* send, N send_count, Word send_type, void* rec
     return self_->add_evenly(in, recv, recv_count, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type && send_count == recv_count;
     return self_->take_alltoall(call, Collective::alltoall, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -299,6 +319,7 @@ int Front<H>::alltoallv(const void* send, const N* send_counts, const D* send_di
     return self_->add_listed(in, recv, recv_counts, recv_displacements, handle(recv_type), members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_type == recv_type && send_counts == recv_counts;
     return self_->take_alltoall(call, Collective::alltoallv, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;
@@ -326,6 +347,7 @@ int Front<H>::alltoallw(const void* send, const N* send_counts, const D* send_di
     return self_->add_typed(in, recv, recv_counts, recv_displacements, recv_handles, members);
   };
   const auto prepare = [&](Call<H>& call) TUTTI_INLINE {
+    call.alike = send_types == recv_types && send_counts == recv_counts;
     return self_->take_alltoall(call, Collective::alltoallw, add_out, add_in, send, recv);
   };
   if (const int code = self_->enter(handle(comm), prepare, request...); code != left) return code;

@@ -22,13 +22,15 @@ bool Front<H>::describe_predefined(typename PredefinedTypes<H>::Slot& slot, Desc
 
 template <class H>
 bool Front<H>::describe_derived(Described<H>& element) {
-  if (const layout::Layout* layout = layouts_.find(element.type)) {
+  const auto committed = [this](H asked) { return is_committed(asked); };
+  if (const layout::Layout* layout = layouts_.find(element.type, committed)) {
     element.bytes = layout->bytes();
     element.extent = layout->extent();
     element.layout = layout;
     return true;
   }
-  if (layouts_.is_null(element.type)) return false;  // an error of the call, as the MPI will say
+  // Errors of the call, as the MPI will say.
+  if (layouts_.is_null(element.type) || !is_committed(element.type)) return false;
   return ask_for_size(element);
 }
 

@@ -70,6 +70,19 @@ struct ErrorClasses {
   return {};
 }
 
+// MPI_PROC_NULL.
+[[nodiscard]] constexpr int null_rank(Family family) {
+  switch (family) {
+    case Family::openmpi:
+      return -2;
+    case Family::mpich:
+      return -1;
+    case Family::standard:
+      return -3;
+  }
+  return 0;
+}
+
 // How an MPI_Status lies in memory, in bytes, and the value of MPI_STATUSES_IGNORE and
 // MPI_STATUS_IGNORE.
 struct StatusLayout {

@@ -25,18 +25,24 @@ class Layouts {
     decoder_.open(native_, predefined_, library);
   }
 
-  // nullptr: ask the MPI to pack, the type is of a kind that is not understood, or too irregular.
+  // nullptr: ask the MPI to pack, the type is of a kind that is not understood, or too irregular;
+  // or not committed yet, which `is_committed(type)` tells.
   // Any thread may call it that may call MPI. A layout lives until its datatype is freed.
-  [[nodiscard]] const layout::Layout* find(H type) {
+  template <class IsCommitted>
+  [[nodiscard]] const layout::Layout* find(H type, IsCommitted is_committed) {
     // An attribute takes an MPI longer than packing a small message. What a thread has looked up
     // holds until any datatype goes, as its handle may then mean another.
     thread_local Recent recents[recent_count];
     Recent& recent = recents[slot_of(type)];
     const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
     if (recent.type == type && recent.deletions == deletions) return recent.layout;
-    const layout::Layout* layout = look_up(type);
-    recent = {type, deletions, layout};
+    const layout::Layout* layout = look_up(type, is_committed);
+    if (layout != nullptr) recent = {type, deletions, layout};
     return layout;
+  }
+
+  [[nodiscard]] const layout::Layout* find(H type) {
+    return find(type, [](H) { return true; });
   }
 
   // What keeps a layout that find() has given, though its datatype be freed; may be nullptr.
@@ -82,12 +88,14 @@ class Layouts {
     return static_cast<std::size_t>((key_of(type) * 0x9e3779b97f4a7c15u) >> (64 - recent_bits));
   }
 
-  const layout::Layout* look_up(H type) {
+  template <class IsCommitted>
+  const layout::Layout* look_up(H type, IsCommitted is_committed) {
     if (const auto* known = decoder_.predefined(type)) return &known->layout;
     if (decoder_.is_null(type) || !ready()) return nullptr;
     void* value = nullptr;
     int found = 0;
     if (native_.get_attr(type, keyval_, &value, &found) != 0) return nullptr;
+    if (!found && !is_committed(type)) return nullptr;
     if (!found) value = make(type);
     return layout_of(value);
   }

@@ -46,6 +46,7 @@ struct Native : Completing<H> {
 
   int (*isend)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int (*irecv)(void*, int count, H type, int from, int tag, H comm, void* request);
+  int (*send)(const void*, int, H type, int to, int tag, H comm);
   int (*win_test)(H window, int* flag);
   int (*comm_revoke)(H comm);  // of an MPI that has ULFM
   int (*comm_size)(H comm, int*);
@@ -61,6 +62,7 @@ struct Native : Completing<H> {
   int (*group_size)(H group, int*);
   int (*group_free)(H* group);
   int (*comm_create_group)(H comm, H group, int tag, H* made);
+  int (*comm_dup)(H comm, H* duplicate);
   int (*comm_free)(H* comm);
   int (*comm_call_errhandler)(H comm, int code);
   int (*comm_set_errhandler)(H comm, H handler);
@@ -121,6 +123,7 @@ struct Native : Completing<H> {
     mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
     mpi.load(isend, "PMPI_Isend");
     mpi.load(irecv, "PMPI_Irecv");
+    mpi.load(send, "PMPI_Send");
     mpi.load(win_test, "PMPI_Win_test");
     mpi.load(comm_revoke, "PMPIX_Comm_revoke");
     mpi.load(comm_size, "PMPI_Comm_size");
@@ -138,6 +141,7 @@ struct Native : Completing<H> {
     mpi.load(group_size, "PMPI_Group_size");
     mpi.load(group_free, "PMPI_Group_free");
     mpi.load(comm_create_group, "PMPI_Comm_create_group");
+    mpi.load(comm_dup, "PMPI_Comm_dup");
     mpi.load(comm_free, "PMPI_Comm_free");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");
     mpi.load(comm_free_keyval, "PMPI_Comm_free_keyval");

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Front: what the MPI checks of a call's arguments that Tutti would compute all the same. Such
+// calls are the MPI's, which names the error. What it checks it shows itself, on a communicator of
+// this process alone.
+#pragma once
+
+#include <array>
+#include <mutex>
+
+#include "mpi/front.h"
+
+namespace tutti::mpi {
+
+// A duplicate of MPI_COMM_SELF that returns errors; null_comm_ where there is no MPI_COMM_WORLD.
+template <class H>
+H Front<H>::quiet_comm() {
+  const std::lock_guard lock(quieting_);
+  if (quiet_ == null_comm_ && has_world_ && native_.comm_dup(self_comm_, &quiet_) == 0)
+    native_.comm_set_errhandler(quiet_, errors_return_);
+  return quiet_;
+}
+
+// Whether the MPI refuses to send from where it receives to. Open MPI lets one element pass.
+template <class H>
+bool Front<H>::refuses_alias(Collective collective, bool one_element) {
+  enum : char { unknown, refuses, accepts };
+  static std::array<std::array<std::atomic<char>, coll::collective_count>, 2> verdicts{};
+  std::atomic<char>& verdict = verdicts[one_element][static_cast<std::size_t>(collective)];
+  if (verdict.load(std::memory_order_relaxed) == unknown) {
+    const H alone = quiet_comm();
+    if (alone == null_comm_) return false;
+    const int code = alias_on(alone, collective, one_element ? 1 : 2);
+    verdict.store(code != 0 ? refuses : accepts, std::memory_order_relaxed);
+  }
+  return verdict.load(std::memory_order_relaxed) == refuses;
+}
+
+// What the MPI returns for that, on a communicator of one rank.
+template <class H>
+int Front<H>::alias_on(H alone, Collective collective, int count) {
+  const auto& mpi = native_.small;
+  int x = 0;
+  const int none = 0;
+  const H byte = byte_;
+  switch (collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+      return 0;
+    case Collective::reduce:
+      return mpi.reduce(&x, &x, count, byte, bor_, 0, alone);
+    case Collective::allreduce:
+      return mpi.allreduce(&x, &x, count, byte, bor_, alone);
+    case Collective::reduce_scatter:
+      return mpi.reduce_scatter(&x, &x, &count, byte, bor_, alone);
+    case Collective::reduce_scatter_block:
+      return mpi.reduce_scatter_block(&x, &x, count, byte, bor_, alone);
+    case Collective::scan:
+      return mpi.scan(&x, &x, count, byte, bor_, alone);
+    case Collective::exscan:
+      return mpi.exscan(&x, &x, count, byte, bor_, alone);
+    case Collective::gather:
+      return mpi.gather(&x, count, byte, &x, count, byte, 0, alone);
+    case Collective::gatherv:
+      return mpi.gatherv(&x, count, byte, &x, &count, &none, byte, 0, alone);
+    case Collective::scatter:
+      return mpi.scatter(&x, count, byte, &x, count, byte, 0, alone);
+    case Collective::scatterv:
+      return mpi.scatterv(&x, &count, &none, byte, &x, count, byte, 0, alone);
+    case Collective::allgather:
+      return mpi.allgather(&x, count, byte, &x, count, byte, alone);
+    case Collective::allgatherv:
+      return mpi.allgatherv(&x, count, byte, &x, &count, &none, byte, alone);
+    case Collective::alltoall:
+      return mpi.alltoall(&x, count, byte, &x, count, byte, alone);
+    case Collective::alltoallv:
+      return mpi.alltoallv(&x, &count, &none, byte, &x, &count, &none, byte, alone);
+    case Collective::alltoallw:
+      return mpi.alltoallw(&x, &count, &none, &byte, &x, &count, &none, &byte, alone);
+  }
+  return 0;
+}
+
+// A datatype that was never committed must not be used. To send to nobody checks that, too.
+template <class H>
+bool Front<H>::is_committed(H type) {
+  const H alone = quiet_comm();
+  if (alone == null_comm_) return true;
+  const int nobody = null_rank(library_.family);
+  const int place = 0;
+  return native_.send(&place, 1, type, nobody, 0, alone) == 0;
+}
+
+}  // namespace tutti::mpi

@@ -21,6 +21,7 @@ struct Arrival {
   memory::Introduction memory;
   std::uint64_t window_bytes;  // address space for those of all peers together
   topology::Seat seat;
+  os::CpuMask home;      // where its own threads may run
   os::CpuMask possible;  // where it could run
   std::int32_t asymmetric_fence;
 };
@@ -79,11 +80,16 @@ class Node::Joining {
   static Status no_allgather() { return Status::unsupported("the MPI's Allgather failed"); }
 
   bool arrive() {
-    const Arrival mine{host_id(),           memory::introduce(allowed_),
-                       window_bytes(),      {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
-                       os::possible_cpus(), os::enable_asymmetric_fence()};
+    const Arrival mine{host_id(),
+                       memory::introduce(allowed_),
+                       window_bytes(),
+                       {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
+                       os::home_cpus(),
+                       os::possible_cpus(),
+                       os::enable_asymmetric_fence()};
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Seat> seats;
+    std::vector<os::CpuMask> homes;
     os::CpuMask job = mine.possible;
     bool asymmetric_fence = true;
     std::uint64_t window_bytes = mine.window_bytes;
@@ -93,11 +99,12 @@ class Node::Joining {
       if (rank == group_.rank) node_->rank_ = node_->size();
       node_->members_.push_back({arrival.memory.pid, rank});
       seats.push_back(arrival.seat);
+      homes.push_back(arrival.home);
       job = job & arrival.possible;
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
-    take_places(seats, job);
+    take_places(seats, homes, job);
     node_->oversubscribed_ = topology::oversubscribed(seats);
     node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
     node_->progress_.patience = node_->patience_;
@@ -108,11 +115,10 @@ class Node::Joining {
   }
 
   // Where this rank runs, if Tutti is to say, and where its progress thread will.
-  void take_places(std::vector<topology::Seat>& seats, const os::CpuMask& job) {
-    std::vector<os::CpuMask> masks;
-    for (const topology::Seat& seat : seats) masks.push_back(seat.cpus);
+  void take_places(std::vector<topology::Seat>& seats, std::span<const os::CpuMask> homes,
+                   const os::CpuMask& job) {
     const PlacingRequest request{options().progress, options().comm_cores};
-    const Placing placing = place(request, masks, job, os::numa_domains());
+    const Placing placing = place(request, homes, job, os::numa_domains());
     if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);
     if (!placing.ranks.empty()) {

@@ -28,7 +28,8 @@ struct Placing {
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 
-// `seats`: where each rank may run now; `job`: where any of them could; `domains`: the machine's.
+// `seats`: the cores that each rank's own threads may use, which are no place for a progress
+// thread; `job`: where any of them could run; `domains`: the machine's.
 [[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
                             const os::CpuMask& job, std::span<const os::CpuMask> domains);
 

@@ -14,6 +14,7 @@
 #include "commons/commons.h"
 #include "mpi/front.h"
 #include "mpi/front_roll.h"
+#include "os/affinity.h"
 
 namespace tutti::mpi {
 
@@ -63,10 +64,20 @@ const Entries& Front<H>::open(const Library& library) {
   return entries;
 }
 
+// An MPI may bind its process in MPI_Init, and what it then grants is all that the rank's threads
+// have.
+template <class Init>
+int init_and_see_cpus(Init init) {
+  const os::CpuMask before = os::usable_cpus();
+  const int result = init();
+  if (os::usable_cpus() != before) os::note_home_cpus();
+  return result;
+}
+
 template <class H>
 int Front<H>::init(int* argc, char*** argv) {
   const Signing signing;
-  const int result = self_->native_.init(argc, argv);
+  const int result = init_and_see_cpus([&] { return self_->native_.init(argc, argv); });
   if (result == 0) self_->start();
   return result;
 }
@@ -74,7 +85,8 @@ int Front<H>::init(int* argc, char*** argv) {
 template <class H>
 int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) {
   const Signing signing;
-  const int result = self_->native_.init_thread(argc, argv, required, provided);
+  const int result =
+      init_and_see_cpus([&] { return self_->native_.init_thread(argc, argv, required, provided); });
   if (result == 0) self_->start();
   return result;
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,10 @@
 
 namespace tutti::os {
 namespace {
+
+// Written before main, and in MPI_Init: never by two threads at once.
+constinit CpuMask g_home;
+constinit std::atomic<bool> g_home_noted{false};
 
 // The whole of a small file, as a string; false when it cannot be read.
 template <std::size_t size>
@@ -175,6 +180,17 @@ CpuMask usable_cpus() {
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) std::memcpy(&mask.words, &set, sizeof set);
   return mask;
+}
+
+void note_home_cpus() {
+  g_home = usable_cpus();
+  g_home_noted.store(true, std::memory_order_release);
+}
+
+CpuMask home_cpus() {
+  CpuMask home = usable_cpus();
+  if (g_home_noted.load(std::memory_order_acquire)) home |= g_home;
+  return home;
 }
 
 bool run_on(const CpuMask& cpus) {

@@ -33,6 +33,11 @@ struct CpuMask {
 
 // The affinity mask of the calling thread.
 [[nodiscard]] CpuMask usable_cpus();
+// Where all threads of this process may run, whatever the calling one is bound to: an OpenMP
+// runtime that binds its threads binds the first of them before main, to one of the cores that it
+// uses. To be noted when the process is bound as its launcher, or the MPI, has done it.
+void note_home_cpus();
+[[nodiscard]] CpuMask home_cpus();
 // Where it could run if it were bound to nothing: its cpuset.
 [[nodiscard]] CpuMask possible_cpus();
 // As Linux writes it: "0-3,8".

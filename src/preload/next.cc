@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "commons/commons.h"
+#include "os/affinity.h"
 #include "preload/bypass.h"
 
 namespace tutti::preload {
@@ -61,6 +62,7 @@ void begin() {
   static std::atomic<bool> begun{false};
   if (!options_are_there() || begun.exchange(true)) return;
   next = found;
+  os::note_home_cpus();  // no OpenMP runtime has come so far
   g_served.store(is_to_be_served() ? Served::yes : Served::no, std::memory_order_relaxed);
   commons::adopt_statics();
 }

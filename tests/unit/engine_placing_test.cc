@@ -194,5 +194,34 @@ TEST(CommCores, ThatLeaveACoreAreNotSpokenOf) {
   EXPECT_EQ(said_with(std::to_string(cores - 1), true), "");
 }
 
+// Both on the first core, `before` or after it was noted what they may use.
+void expect_threads_apart(bool before, bool apart) {
+  const auto endings = test::fork_ranks(2, [&](test::Rank& self) {
+    int cpu = 0;
+    while (!os::usable_cpus().has(cpu)) ++cpu;
+    if (!before) os::note_home_cpus();
+    RANK_CHECK(os::run_on(os::CpuMask::of(cpu)));
+    if (before) os::note_home_cpus();
+    const auto node = test::join(self);
+    RANK_CHECK(node->progress().dedicated == apart);
+    RANK_CHECK(node->progress().cpus.has_value() == apart);
+    RANK_CHECK(node->oversubscribed());
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+TEST(Threads, KeepOffTheCoresOfARanksOwnThreads) {
+  if (os::usable_cpus().count() < 2) GTEST_SKIP() << "needs two cores";
+  expect_threads_apart(true, true);    // a launcher has bound them
+  expect_threads_apart(false, false);  // OpenMP has
+}
+
+// Hybrid ranks: two cores each of eight, of which OpenMP uses both.
+TEST(Threads, HaveTheCoresThatNoRankWasGiven) {
+  const Masks homes{cores(0, 1), cores(2, 3)};
+  EXPECT_EQ(threads_of(place({}, homes, cores(0, 3), Masks{cores(0, 3)})), "- - ");
+  EXPECT_EQ(threads_of(place({}, homes, cores(0, 7), one)), "4 6 ");
+}
+
 }  // namespace
 }  // namespace tutti::engine

@@ -79,6 +79,25 @@ TEST(UsableCpus, FollowTheThreadsAffinity) {
   EXPECT_EQ(usable_cpus(), all);
 }
 
+// Whoever binds the calling thread after it was noted takes nothing from the others.
+TEST(HomeCpus, AreThoseThatWereNoted) {
+  const CpuMask all = usable_cpus();
+  EXPECT_EQ(home_cpus(), all);
+  std::thread([&all] {
+    int cpu = 0;
+    while (!all.has(cpu)) ++cpu;
+    const CpuMask first = CpuMask::of(cpu);
+    note_home_cpus();
+    ASSERT_TRUE(run_on(first));
+    EXPECT_EQ(home_cpus(), all);
+    note_home_cpus();
+    EXPECT_EQ(home_cpus(), first);
+    ASSERT_TRUE(run_on(all));
+    EXPECT_EQ(home_cpus(), all) << "what it can use now is part of it";
+  }).join();
+  note_home_cpus();
+}
+
 TEST(LastLevelCache, IsOfAPlausibleSize) {
   EXPECT_GE(last_level_cache_bytes(), std::size_t{256} << 10);
   EXPECT_LE(last_level_cache_bytes(), std::size_t{4} << 30);

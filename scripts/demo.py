@@ -2,23 +2,28 @@
 """What Tutti does for programs as they are: runs three of them plain and under `tutti run`.
 
 Intel's ready-built IMB-MPI1 on Intel MPI, the C example asp and the mpi4py example digits on Open
-MPI, each alternately with and without Tutti; prints one table and writes one plot of it.
+MPI, each alternately with and without Tutti; prints one table and writes one plot of it. Runs that
+something else disturbed are made again; what could not be had otherwise is no result, and says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+import quiet
 from plot import draw
 from programs import (
     IMB_COLLECTIVES,
     IMB_SIZES,
     Comparison,
     ImbTimes,
+    Values,
     asp_words,
     compile_asp,
     digits_words,
@@ -34,6 +39,8 @@ from tutti.errors import TuttiError
 
 # How long asp's ranks wait for each other varies, and a run takes a second: so many times as many.
 ASP_TURNS = 3
+RANKS = 2
+CORES = len(os.sched_getaffinity(0))
 ROWS_OF_IMB = (len(IMB_COLLECTIVES) - 1) * len(IMB_SIZES) + 1
 
 
@@ -46,6 +53,7 @@ class Row:
     base_us: float
     tutti_us: float
     limit_us: float | None
+    disturbed: str = ""  # by what, in all runs
 
     @property
     def ratio(self) -> float:
@@ -72,22 +80,42 @@ class Steps:
         self._progress.advance(self._task, steps)
 
 
-def turns(steps: Steps, what: str, mpi: Mpi, more: int = 1) -> Iterator[tuple[int, bool]]:
-    for turn in range(more * steps.turns):
+Run = TypeVar("Run")
+
+
+def in_turns(
+    steps: Steps, what: str, mpi: Mpi, take: Callable[[int, bool], Run], more: int = 1
+) -> tuple[dict[bool, list[Run]], str]:
+    """take(turn, with_tutti) plain and with Tutti alternately, and what disturbed all turns."""
+    turn = 0
+
+    def pair() -> quiet.Pair[Run]:
+        nonlocal turn
+        runs, disturbed = {}, ""
         for with_tutti in (False, True):
-            steps.say(f"{what} on {mpi.label}, {'with Tutti' if with_tutti else 'plain'}")
-            yield turn, with_tutti
+            again = ", again" if turn >= more * steps.turns else ""
+            steps.say(f"{what} on {mpi.label}, {'with Tutti' if with_tutti else 'plain'}{again}")
+            before = quiet.read()
+            runs[with_tutti] = take(turn, with_tutti)
+            disturbed = disturbed or quiet.disturbance(before, quiet.read(), CORES, RANKS)
+        turn += 1
+        return quiet.Pair(runs, disturbed)
+
+    pairs, disturbed = quiet.quiet_pairs(pair, more * steps.turns)
+    return {tutti: [each.runs[tutti] for each in pairs] for tutti in (False, True)}, disturbed
 
 
-def run_imb(mpi: Mpi, steps: Steps) -> dict[bool, ImbTimes]:
-    runs: dict[bool, list[ImbTimes]] = {False: [], True: []}
+def run_imb(mpi: Mpi, steps: Steps) -> tuple[dict[bool, ImbTimes], str]:
     words = imb_words(mpi, IMB_SIZES)
-    for _, with_tutti in turns(steps, "IMB-MPI1", mpi):
-        times = parse_imb(run(mpi, 2, words, with_tutti=with_tutti), steps.done)
+
+    def take(_: int, with_tutti: bool) -> ImbTimes:
+        times = parse_imb(run(mpi, RANKS, words, with_tutti=with_tutti), steps.done)
         if len(times) != ROWS_OF_IMB:
             raise RigError(f"IMB-MPI1 printed {len(times)} rows instead of {ROWS_OF_IMB}")
-        runs[with_tutti].append(times)
-    return {with_tutti: median_times(times) for with_tutti, times in runs.items()}
+        return times
+
+    runs, disturbed = in_turns(steps, "IMB-MPI1", mpi, take)
+    return {with_tutti: median_times(times) for with_tutti, times in runs.items()}, disturbed
 
 
 def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
@@ -97,7 +125,7 @@ def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
         steps.say(f"physical limit of {collective}")
         rows = bench(
             mpi,
-            2,
+            RANKS,
             collective.lower(),
             with_tutti=False,
             sizes=IMB_SIZES,
@@ -110,47 +138,70 @@ def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
     return limits
 
 
-def run_example(comparison: Comparison, what: str, steps: Steps, more: int = 1) -> Comparison:
+def run_example(comparison: Comparison, row: str, what: str, steps: Steps, more: int = 1) -> Row:
     """`more`: times as many turns as usual."""
-    for turn, with_tutti in turns(steps, what, comparison.mpi, more):
-        comparison.take(turn, with_tutti)
+
+    def take(turn: int, with_tutti: bool) -> Values:
+        values = comparison.take(turn, with_tutti)
         steps.done()
+        return values
+
+    runs, disturbed = in_turns(steps, what, comparison.mpi, take, more)
     if not comparison.same_result():
         raise RigError(f"{what} did not give the same result with Tutti and without")
-    return comparison
+    base_us, tutti_us = (comparison.time_us(runs[with_tutti]) for with_tutti in (False, True))
+    return Row(row, 0, base_us, tutti_us, None, disturbed)
 
 
 def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]:
     """IMB's rows, and those of the two applications."""
     intel, openmpi = chosen["impi"], chosen["openmpi"]
-    imb, limits = run_imb(intel, steps), run_limits(intel, steps)
+    (imb, disturbed), limits = run_imb(intel, steps), run_limits(intel, steps)
     program = compile_asp(openmpi)
     asp = run_example(
         Comparison(
             openmpi, lambda turn: asp_words(program, turn == 0), "longest shortest path", "in Bcast"
         ),
+        "asp: Bcast",
         "asp (C)",
         steps,
         ASP_TURNS,
     )
     digits = run_example(
         Comparison(openmpi, lambda _: digits_words(sys.executable), "weights", "in Allreduce"),
+        "digits: Allreduce",
         "digits (mpi4py)",
         steps,
     )
-    rows = [Row(*key, imb[False][key], imb[True][key], limits.get(key)) for key in imb[False]]
-    applications = [
-        Row("asp: Bcast", 0, asp.time_us(False), asp.time_us(True), None),
-        Row("digits: Allreduce", 0, digits.time_us(False), digits.time_us(True), None),
+    rows = [
+        Row(*key, imb[False][key], imb[True][key], limits.get(key), disturbed) for key in imb[False]
     ]
-    return rows, applications
+    return rows, [asp, digits]
+
+
+def ratio_of(row: Row) -> str:
+    if row.disturbed:
+        return "[yellow]not quiet[/]"
+    colour = "green" if row.ratio >= 1.05 else "red" if row.ratio < 0.95 else "default"
+    return f"[{colour}]{row.ratio:.2f}x[/]"
+
+
+def warning_of(rows: list[Row]) -> str:
+    """Of rows that are no result; "" when all are."""
+    disturbed = [row for row in rows if row.disturbed]
+    if not disturbed:
+        return ""
+    return (
+        f"Not a result: {len(disturbed)} of {len(rows)} rows, as the machine was not quiet.\n"
+        f"While they were measured, {disturbed[-1].disturbed}.\n"
+        "Such times say more about that than about MPI, and differ from run to run.\n"
+        "`top` says who they are; when they have ended, call `make demo` again."
+    )
 
 
 def table_of(rows: list[Row], applications: list[Row], turns: int) -> Table:
     what = "time of a call on the slowest rank"
-    table = Table(
-        title=f"2 ranks: {what}" + (f", medians of {turns} runs or more" if turns > 1 else "")
-    )
+    table = Table(title=f"2 ranks: {what}" + (", medians of undisturbed runs" if turns > 1 else ""))
     table.add_column("collective", no_wrap=True)
     for name in ("size", "MPI alone", "with Tutti", "ratio", "physical limit"):
         table.add_column(name, justify="right")
@@ -159,13 +210,12 @@ def table_of(rows: list[Row], applications: list[Row], turns: int) -> Table:
         if last and row.what != last:
             table.add_section()
         limit = time_text(row.limit_us) if row.limit_us is not None else "-"
-        colour = "green" if row.ratio >= 1.05 else "red" if row.ratio < 0.95 else "default"
         table.add_row(
             row.what if row.what != last else "",
             size_text(row.size) if row.size else "",
             time_text(row.base_us),
             time_text(row.tutti_us),
-            f"[{colour}]{row.ratio:.2f}x[/]",
+            ratio_of(row),
             limit,
         )
         last = row.what
@@ -189,6 +239,8 @@ def main() -> int:
         console.print(f"demo: {error}", style="red", markup=False, highlight=False)
         return 1
     console.print(table_of(rows, applications, arguments.turns))
+    if warning := warning_of([*rows, *applications]):
+        console.print(f"\n{warning}", style="yellow", highlight=False)
     console.print(
         f"""
 IMB-MPI1, as Intel built it, ran on {chosen["impi"].found}; asp (C) and digits

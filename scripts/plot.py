@@ -23,7 +23,10 @@ def draw(rows: list, applications: list, path: Path) -> None:
         draw_sizes(axis, collective, [row for row in rows if row.what == collective])
     share_range(list(panels.values()))
     draw_ratios(axes.flat[3], [row for row in rows if row.what not in panels] + applications)
-    figure.suptitle("Unmodified programs, alone and under tutti run (2 ranks)", fontsize=14)
+    title = "Unmodified programs, alone and under tutti run (2 ranks)"
+    if any(row.disturbed for row in [*rows, *applications]):
+        title += "\nNot a result: the machine was not quiet"
+    figure.suptitle(title, fontsize=14)
     figure.savefig(path, dpi=130)
     plt.close(figure)
 

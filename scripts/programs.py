@@ -14,6 +14,9 @@ from rig import ROOT, Mpi, RigError, run
 # IMB's results of one run: microseconds a call on the slowest rank, by (collective, bytes).
 ImbTimes = dict[tuple[str, int], float]
 
+# What an example reports of itself: {'in Bcast': '0.050 s to 0.625 s', ...}.
+Values = dict[str, str]
+
 # Lines of the examples, such as `in Bcast 0.050 s to 0.625 s`.
 VALUE = r"(in \w+|time|weights|accuracy|longest shortest path|check):? (.*)"
 
@@ -99,8 +102,8 @@ def parse_outstanding(lines: Iterable[str]) -> dict[str, list[float]]:
     }
 
 
-def parse_values(lines: Iterator[str]) -> dict[str, str]:
-    """What the examples print: {'in Bcast': '0.050 s to 0.625 s', ...}."""
+def parse_values(lines: Iterator[str]) -> Values:
+    """What the examples print."""
     values = {}
     for line in lines:
         if match := re.match(VALUE, line):
@@ -144,25 +147,26 @@ def digits_words(python: str) -> list[str]:
 
 
 class Comparison:
-    """A program run alternately plain and with Tutti; medians of what it reports about itself."""
+    """A program that is run plain and with Tutti, and reports about itself."""
 
     def __init__(self, mpi: Mpi, words: Callable[[int], list[str]], must_agree: str, timed: str):
         self.mpi, self.words, self.must_agree, self.timed = mpi, words, must_agree, timed
-        self.values: dict[bool, list[dict[str, str]]] = {False: [], True: []}
+        self.results: set[str] = set()
 
-    def take(self, turn: int, tutti: bool) -> None:
+    def take(self, turn: int, tutti: bool) -> Values:
         lines = run(self.mpi, 2, self.words(turn), with_tutti=tutti)
         values = parse_values(lines)
         for name in (self.must_agree, self.timed):
             if name not in values:
                 raise RigError(f"{' '.join(self.words(turn))} did not print `{name}`")
-        self.values[tutti].append(values)
+        self.results.add(values[self.must_agree])
+        return values
 
     def same_result(self) -> bool:
-        return len({v[self.must_agree] for runs in self.values.values() for v in runs}) == 1
+        return len(self.results) == 1
 
-    def time_us(self, tutti: bool, name: str | None = None) -> float:
-        return 1e6 * median(seconds(v[name or self.timed]) for v in self.values[tutti])
+    def time_us(self, runs: list[Values]) -> float:
+        return 1e6 * median(seconds(values[self.timed]) for values in runs)
 
 
 def median_times(runs: list[ImbTimes]) -> ImbTimes:

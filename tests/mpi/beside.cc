@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "bare.h"
 #include "every.h"
 
 namespace {
@@ -222,7 +223,7 @@ int main(int argc, char** argv) {
     const bool wanted = std::find(argv + 1, argv + argc, std::string_view(name)) != argv + argc;
     if (argc > 1 && !wanted) continue;
     int wrong = part();
-    PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) std::printf("%s %d\n", name, wrong);
     total += wrong;
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "bare.h"
 #include "every.h"
 
 namespace {
@@ -176,7 +177,7 @@ int main(int argc, char** argv) {
   if (what == "pending") wrong = pending();
   if (what == "spawned") wrong = spawned(argv[0]);
   if (what == "child") wrong = child();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0 && what != "child") std::printf("comms: %d wrong\n", wrong);
   MPI_Finalize();
   return wrong != 0;

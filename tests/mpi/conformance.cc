@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every result of MPI_X under Tutti against PMPI_X's, in one process: collective x datatype x
+// Every result of MPI_X under Tutti against the MPI's own, in one process: collective x datatype x
 // operation x count x root x in place x communicator. Compiled by each MPI's own mpicxx.
 //
 //   conformance [--stride N] [--expect WAY] [--reduce-in-place 0]
@@ -18,6 +18,8 @@
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "bare.h"
 
 namespace {
 
@@ -261,7 +263,7 @@ void try_bcast(const Comm& comm, const Type& type, std::size_t count, int root) 
   const int n = static_cast<int>(count);
   MPI_Bcast(b.mine, n, type.handle, root, comm.handle);
   if (comm.size > 1) check_way(large && type.kind != Class::pair, "Bcast", bytes);
-  PMPI_Bcast(b.theirs, n, type.handle, root, comm.handle);
+  BARE(Bcast)(b.theirs, n, type.handle, root, comm.handle);
   verdict(same(type, b.mine, b.theirs, count) && guarded(b.mine, bytes), "Bcast", comm, type, "",
           count, root, false);
 }
@@ -288,11 +290,11 @@ void try_reduction(const Comm& comm, const Type& type, const Op& op, std::size_t
   if (all) {
     MPI_Allreduce(send, b.mine, n, type.handle, op.handle, comm.handle);
     if (comm.size > 1) check_way(large, "Allreduce", bytes);
-    PMPI_Allreduce(send, b.theirs, n, type.handle, op.handle, comm.handle);
+    BARE(Allreduce)(send, b.theirs, n, type.handle, op.handle, comm.handle);
   } else {
     MPI_Reduce(send, gets ? b.mine : nullptr, n, type.handle, op.handle, root, comm.handle);
     if (comm.size > 1) check_way(large, "Reduce", bytes);
-    PMPI_Reduce(send, gets ? b.theirs : nullptr, n, type.handle, op.handle, root, comm.handle);
+    BARE(Reduce)(send, gets ? b.theirs : nullptr, n, type.handle, op.handle, root, comm.handle);
   }
   if (gets)
     verdict(same(type, b.mine, b.theirs, count) && guarded(b.mine, bytes),
@@ -324,7 +326,7 @@ void try_others(const Comm& comm) {
     const bool dense = comm.rank % 2 == 1;
     for (int i = 0; comm.rank == root && i < 2 * count; ++i) mine[i] = theirs[i] = i * 5 + 1;
     MPI_Bcast(mine.data(), dense ? count : 1, dense ? MPI_INT : strided, root, comm.handle);
-    PMPI_Bcast(theirs.data(), dense ? count : 1, dense ? MPI_INT : strided, root, comm.handle);
+    BARE(Bcast)(theirs.data(), dense ? count : 1, dense ? MPI_INT : strided, root, comm.handle);
     verdict(mine == theirs, "Bcast", comm, int_type, "derived", static_cast<std::size_t>(count),
             root, false);
     MPI_Type_free(&strided);
@@ -398,10 +400,10 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&reversed);
 
   long mine[2] = {g_compared, g_wrong}, all[2] = {0, 0};
-  PMPI_Reduce(mine, all, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  BARE(Reduce)(mine, all, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (g_world_rank == 0) std::printf("conformance: %ld compared, %ld wrong\n", all[0], all[1]);
   long wrong = g_wrong;
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
   return wrong != 0;
 }

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "bare.h"
+
 namespace {
 
 int rank = 0, size = 0;
@@ -94,7 +96,7 @@ int truncated(bool started) {
       std::printf("%d elements: code %d, behind the buffer %d\n", n, code, out[size * n]);
       ++wrong;
     }
-    PMPI_Barrier(MPI_COMM_WORLD);
+    BARE(Barrier)(MPI_COMM_WORLD);
     MPI_Comm_free(&comm);
   }
   return wrong != 0;
@@ -162,7 +164,7 @@ int selfish() {
         std::printf("kind %d, room %d: code %d, behind it %d\n", kind, room, code, out[behind]);
         ++wrong;
       }
-      PMPI_Barrier(MPI_COMM_WORLD);
+      BARE(Barrier)(MPI_COMM_WORLD);
       MPI_Comm_free(&comm);
     }
   }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "bare.h"
+
 namespace {
 
 int g_rank = 0, g_size = 0, g_wrong = 0;
@@ -105,7 +107,7 @@ int main(int argc, char** argv) {
   long double mine = g_rank + 0.25L, sum = 0;
   MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD);
   expect(sum == g_size * 0.25L + static_cast<long double>(g_size * (g_size - 1) / 2), "sum");
-  PMPI_Allreduce(MPI_IN_PLACE, &g_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &g_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (g_rank == 0) std::printf("ilp64: %d wrong\n", g_wrong);
   MPI_Finalize();
   return g_wrong != 0;

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "bare.h"
 #include "every.h"
 
 namespace {
@@ -140,7 +141,7 @@ int main(int argc, char** argv) {
   files();
   read_only();
   mixed();
-  PMPI_Allreduce(MPI_IN_PLACE, &g_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &g_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (g_rank == 0) std::printf("kinds: %d wrong\n", g_wrong);
   MPI_Finalize();
   return g_wrong != 0;

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "bare.h"
+
 namespace {
 
 using Size = std::size_t;
@@ -148,7 +150,7 @@ int main(int argc, char** argv) {
   if (what == "counts") wrong = counts();
   if (what == "blocks") wrong = blocks();
   if (what == "displacements") wrong = displacements();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("large: %d wrong\n", wrong);
   MPI_Finalize();
   return wrong != 0;

@@ -5,8 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "bare.h"
 #include "every.h"
-#include "unseen.h"
 
 namespace {
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
   if (what == "communicators") wrong = communicators();
   if (what == "memory") wrong = memory();
   if (what == "bottom") wrong = bottom();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("life: %d wrong\n", wrong);
   if (unseen)
     end_unseen();

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "bare.h"
+
 namespace {
 
 int rank = 0, size = 0;
@@ -104,7 +106,7 @@ int returned() {
     const int code = play(mixup, comm);
     int error_class = MPI_SUCCESS, most = 0;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
-    PMPI_Allreduce(&error_class, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    BARE(Allreduce)(&error_class, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     const bool right =
         most == MPI_ERR_OTHER && (error_class == MPI_SUCCESS || error_class == MPI_ERR_OTHER);
     if (!right) std::printf("rank %d, %s: class %d\n", rank, mixup.others, error_class);
@@ -210,7 +212,7 @@ int main(int argc, char** argv) {
   if (what == "legal") wrong = legal(number);
   if (what == "swapped") wrong = swapped(number);
   int sum = 0;
-  PMPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  BARE(Reduce)(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("mixups: %d wrong\n", sum);
   MPI_Finalize();
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather to Exscan: random calls of MPI_X under Tutti against the same calls of PMPI_X, in one
-// process. Ranks describe the same data by datatypes of their own choice, from the heap and from
-// static memory. Compiled by each MPI's own mpicxx.
+// Gather to Exscan: random calls of MPI_X under Tutti against the same calls of the MPI itself, in
+// one process. Ranks describe the same data by datatypes of their own choice, from the heap and
+// from static memory. Compiled by each MPI's own mpicxx.
 //
 //   moves [--cases N] [--first N] [--large-reductions 0]
 //
@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "bare.h"
 
 namespace {
 
@@ -187,60 +189,61 @@ struct Case {
   MPI_Op op;
 };
 
-// The same call of either prefix.
-#define CALL(P)                                                                                    \
-  int call_##P(const Case& c, void* mine, void* theirs) {                                          \
-    const bool root = c.comm.rank == c.root;                                                       \
-    const MPI_Comm comm = c.comm.handle;                                                           \
-    const Side &o = c.out, &i = c.in;                                                              \
-    const bool rooted = c.in_place && root;                                                        \
-    switch (c.kind) {                                                                              \
-      case 0:                                                                                      \
-        return P##_Gather(rooted ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs, i.count(),    \
-                          i.type(), c.root, comm);                                                 \
-      case 1:                                                                                      \
-        return P##_Gatherv(rooted ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,              \
-                           root ? i.counts.data() : nullptr, root ? i.places.data() : nullptr,     \
-                           i.type(), c.root, comm);                                                \
-      case 2:                                                                                      \
-        return P##_Scatter(mine, o.count(), o.type(), rooted ? MPI_IN_PLACE : theirs, i.count(),   \
-                           i.type(), c.root, comm);                                                \
-      case 3:                                                                                      \
-        return P##_Scatterv(mine, root ? o.counts.data() : nullptr,                                \
-                            root ? o.places.data() : nullptr, o.type(),                            \
-                            rooted ? MPI_IN_PLACE : theirs, i.count(), i.type(), c.root, comm);    \
-      case 4:                                                                                      \
-        return P##_Allgather(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,        \
-                             i.count(), i.type(), comm);                                           \
-      case 5:                                                                                      \
-        return P##_Allgatherv(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,       \
-                              i.counts.data(), i.places.data(), i.type(), comm);                   \
-      case 6:                                                                                      \
-        return P##_Alltoall(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,         \
-                            i.count(), i.type(), comm);                                            \
-      case 7:                                                                                      \
-        return P##_Alltoallv(c.in_place ? MPI_IN_PLACE : mine, o.counts.data(), o.places.data(),   \
-                             o.type(), theirs, i.counts.data(), i.places.data(), i.type(), comm);  \
-      case 8:                                                                                      \
-        return P##_Alltoallw(c.in_place ? MPI_IN_PLACE : mine, o.counts.data(),                    \
-                             o.byte_places.data(), o.types.data(), theirs, i.counts.data(),        \
-                             i.byte_places.data(), i.types.data(), comm);                          \
-      case 9:                                                                                      \
-        return P##_Reduce_scatter(c.in_place ? MPI_IN_PLACE : mine, theirs, i.counts.data(),       \
-                                  c.basic.type, c.op, comm);                                       \
-      case 10:                                                                                     \
-        return P##_Reduce_scatter_block(c.in_place ? MPI_IN_PLACE : mine, theirs, i.count(),       \
-                                        c.basic.type, c.op, comm);                                 \
-      case 11:                                                                                     \
-        return P##_Scan(c.in_place ? MPI_IN_PLACE : mine, theirs, o.count(), c.basic.type, c.op,   \
-                        comm);                                                                     \
-      default:                                                                                     \
-        return P##_Exscan(c.in_place ? MPI_IN_PLACE : mine, theirs, o.count(), c.basic.type, c.op, \
-                          comm);                                                                   \
-    }                                                                                              \
+// The same call under Tutti and of the bare MPI.
+#define CALL(P, F)                                                                                \
+  int call_##P(const Case& c, void* mine, void* theirs) {                                         \
+    const bool root = c.comm.rank == c.root;                                                      \
+    const MPI_Comm comm = c.comm.handle;                                                          \
+    const Side &o = c.out, &i = c.in;                                                             \
+    const bool rooted = c.in_place && root;                                                       \
+    switch (c.kind) {                                                                             \
+      case 0:                                                                                     \
+        return F(Gather)(rooted ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs, i.count(),    \
+                         i.type(), c.root, comm);                                                 \
+      case 1:                                                                                     \
+        return F(Gatherv)(rooted ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,              \
+                          root ? i.counts.data() : nullptr, root ? i.places.data() : nullptr,     \
+                          i.type(), c.root, comm);                                                \
+      case 2:                                                                                     \
+        return F(Scatter)(mine, o.count(), o.type(), rooted ? MPI_IN_PLACE : theirs, i.count(),   \
+                          i.type(), c.root, comm);                                                \
+      case 3:                                                                                     \
+        return F(Scatterv)(mine, root ? o.counts.data() : nullptr,                                \
+                           root ? o.places.data() : nullptr, o.type(),                            \
+                           rooted ? MPI_IN_PLACE : theirs, i.count(), i.type(), c.root, comm);    \
+      case 4:                                                                                     \
+        return F(Allgather)(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,        \
+                            i.count(), i.type(), comm);                                           \
+      case 5:                                                                                     \
+        return F(Allgatherv)(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,       \
+                             i.counts.data(), i.places.data(), i.type(), comm);                   \
+      case 6:                                                                                     \
+        return F(Alltoall)(c.in_place ? MPI_IN_PLACE : mine, o.count(), o.type(), theirs,         \
+                           i.count(), i.type(), comm);                                            \
+      case 7:                                                                                     \
+        return F(Alltoallv)(c.in_place ? MPI_IN_PLACE : mine, o.counts.data(), o.places.data(),   \
+                            o.type(), theirs, i.counts.data(), i.places.data(), i.type(), comm);  \
+      case 8:                                                                                     \
+        return F(Alltoallw)(c.in_place ? MPI_IN_PLACE : mine, o.counts.data(),                    \
+                            o.byte_places.data(), o.types.data(), theirs, i.counts.data(),        \
+                            i.byte_places.data(), i.types.data(), comm);                          \
+      case 9:                                                                                     \
+        return F(Reduce_scatter)(c.in_place ? MPI_IN_PLACE : mine, theirs, i.counts.data(),       \
+                                 c.basic.type, c.op, comm);                                       \
+      case 10:                                                                                    \
+        return F(Reduce_scatter_block)(c.in_place ? MPI_IN_PLACE : mine, theirs, i.count(),       \
+                                       c.basic.type, c.op, comm);                                 \
+      case 11:                                                                                    \
+        return F(Scan)(c.in_place ? MPI_IN_PLACE : mine, theirs, o.count(), c.basic.type, c.op,   \
+                       comm);                                                                     \
+      default:                                                                                    \
+        return F(Exscan)(c.in_place ? MPI_IN_PLACE : mine, theirs, o.count(), c.basic.type, c.op, \
+                         comm);                                                                   \
+    }                                                                                             \
   }
-CALL(MPI)
-CALL(PMPI)
+#define SEEN(name) MPI_##name
+CALL(MPI, SEEN)
+CALL(bare, BARE)
 
 // The same by the MPI with dense bytes on all ranks, packed before and unpacked after: there are
 // MPIs that do not get it right when ranks describe the same data by different datatypes.
@@ -249,7 +252,7 @@ int call_reference(const Case& c, unsigned char* mine, unsigned char* theirs, Si
     // Out of place: MPICH 5.0's own in-place Reduce_scatter ends the job at times.
     const Case separate{c.kind, c.root, false, c.comm, c.basic, c.out, c.in, c.op};
     const std::vector<unsigned char> operand(theirs, theirs + bytes);
-    return call_PMPI(separate, c.in_place ? const_cast<unsigned char*>(operand.data()) : mine,
+    return call_bare(separate, c.in_place ? const_cast<unsigned char*>(operand.data()) : mine,
                      theirs);
   }
   const bool rooted = c.kind <= 3;
@@ -270,7 +273,7 @@ int call_reference(const Case& c, unsigned char* mine, unsigned char* theirs, Si
               c.comm.handle);
   }
   const Case dense{c.kind, c.root, false, c.comm, c.basic, out, in, c.op};
-  const int result = call_PMPI(dense, sent.data(), got.data());
+  const int result = call_bare(dense, sent.data(), got.data());
   if ((here && scatters) || (c.kind <= 1 && !at_root)) return result;
   for (Size i = 0; i < in.counts.size(); ++i) {
     int position = in.places[i];
@@ -419,7 +422,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&reversed);
   MPI_Comm_free(&halves);
   long all[2] = {0, 0};
-  PMPI_Allreduce(counts, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  BARE(Allreduce)(counts, all, 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("moves: %ld compared, %ld wrong\n", all[0], all[1]);
   MPI_Finalize();
   return all[1] != 0;

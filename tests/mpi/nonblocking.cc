@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking collectives under Tutti against the same blocking calls of PMPI_X, in one process:
-// random ones, many outstanding at once on several communicators, among blocking collectives and
-// point-to-point messages, completed in random order by every function that completes requests.
-// Datatypes and communicators are freed while they are in use. Compiled by each MPI's own mpicxx.
+// Nonblocking collectives under Tutti against the same blocking calls of the MPI itself, in one
+// process: random ones, many outstanding at once on several communicators, among blocking
+// collectives and point-to-point messages, completed in random order by every function that
+// completes requests. Datatypes and communicators are freed while they are in use. Compiled by each
+// MPI's own mpicxx.
 //
 //   nonblocking [--cases N] [--first N] [--most-bytes N] [--in-place-reduce 0] [--forget 0]
 //
@@ -16,6 +17,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "bare.h"
 
 namespace {
 
@@ -118,70 +121,70 @@ class Operation {
     const int* b = bytes_.data();
     switch (kind_) {
       case 0:
-        r ? MPI_Ibarrier(comm_, r) : PMPI_Barrier(comm_);
+        r ? MPI_Ibarrier(comm_, r) : BARE(Barrier)(comm_);
         break;
       case 1:
-        r ? MPI_Ibcast(d, n_, t, root_, comm_, r) : PMPI_Bcast(d, n_, t, root_, comm_);
+        r ? MPI_Ibcast(d, n_, t, root_, comm_, r) : BARE(Bcast)(d, n_, t, root_, comm_);
         break;
       case 2: {
         const void* mine = at_root && in_place_ ? in_place : s;
         r ? MPI_Ireduce(mine, d, n_, t, MPI_SUM, root_, comm_, r)
-          : PMPI_Reduce(mine, d, n_, t, MPI_SUM, root_, comm_);
+          : BARE(Reduce)(mine, d, n_, t, MPI_SUM, root_, comm_);
         break;
       }
       case 3:
         r ? MPI_Iallreduce(from, d, n_, t, MPI_SUM, comm_, r)
-          : PMPI_Allreduce(from, d, n_, t, MPI_SUM, comm_);
+          : BARE(Allreduce)(from, d, n_, t, MPI_SUM, comm_);
         break;
       case 4: {
         const void* mine = at_root && in_place_ ? in_place : s;
         r ? MPI_Igather(mine, n_, t, d, n_, t, root_, comm_, r)
-          : PMPI_Gather(mine, n_, t, d, n_, t, root_, comm_);
+          : BARE(Gather)(mine, n_, t, d, n_, t, root_, comm_);
         break;
       }
       case 5: {
         const void* mine = at_root && in_place_ ? in_place : s;
         r ? MPI_Igatherv(mine, me, t, d, c, o, t, root_, comm_, r)
-          : PMPI_Gatherv(mine, me, t, d, c, o, t, root_, comm_);
+          : BARE(Gatherv)(mine, me, t, d, c, o, t, root_, comm_);
         break;
       }
       case 6: {
         void* mine = at_root && in_place_ ? MPI_IN_PLACE : d;
         r ? MPI_Iscatter(s, n_, t, mine, n_, t, root_, comm_, r)
-          : PMPI_Scatter(s, n_, t, mine, n_, t, root_, comm_);
+          : BARE(Scatter)(s, n_, t, mine, n_, t, root_, comm_);
         break;
       }
       case 7: {
         void* mine = at_root && in_place_ ? MPI_IN_PLACE : d;
         r ? MPI_Iscatterv(s, c, o, t, mine, me, t, root_, comm_, r)
-          : PMPI_Scatterv(s, c, o, t, mine, me, t, root_, comm_);
+          : BARE(Scatterv)(s, c, o, t, mine, me, t, root_, comm_);
         break;
       }
       case 8:
         r ? MPI_Iallgather(from, n_, t, d, n_, t, comm_, r)
-          : PMPI_Allgather(from, n_, t, d, n_, t, comm_);
+          : BARE(Allgather)(from, n_, t, d, n_, t, comm_);
         break;
       case 9:
         r ? MPI_Iallgatherv(from, me, t, d, c, o, t, comm_, r)
-          : PMPI_Allgatherv(from, me, t, d, c, o, t, comm_);
+          : BARE(Allgatherv)(from, me, t, d, c, o, t, comm_);
         break;
       case 10:
         r ? MPI_Ialltoall(from, n_, t, d, n_, t, comm_, r)
-          : PMPI_Alltoall(from, n_, t, d, n_, t, comm_);
+          : BARE(Alltoall)(from, n_, t, d, n_, t, comm_);
         break;
       case 11: {
         // Everybody sends everybody as many as rank 0 would get.
         even_.assign(static_cast<Size>(size_), counts_[0]);
         const int* e = even_.data();
         r ? MPI_Ialltoallv(from, e, o, t, d, e, o, t, comm_, r)
-          : PMPI_Alltoallv(from, e, o, t, d, e, o, t, comm_);
+          : BARE(Alltoallv)(from, e, o, t, d, e, o, t, comm_);
         break;
       }
       case 12: {
         even_.assign(static_cast<Size>(size_), counts_[0]);
         const int* e = even_.data();
         r ? MPI_Ialltoallw(from, e, b, types.data(), d, e, b, types.data(), comm_, r)
-          : PMPI_Alltoallw(from, e, b, types.data(), d, e, b, types.data(), comm_);
+          : BARE(Alltoallw)(from, e, b, types.data(), d, e, b, types.data(), comm_);
         break;
       }
       case 13: {
@@ -191,20 +194,20 @@ class Operation {
         }
         // Out of place: MPICH 5.0's own in-place Reduce_scatter ends the job at times.
         const std::vector<int> operand = recv_;
-        PMPI_Reduce_scatter(in_place_ ? operand.data() : s, d, c, t, MPI_SUM, comm_);
+        BARE(Reduce_scatter)(in_place_ ? operand.data() : s, d, c, t, MPI_SUM, comm_);
         break;
       }
       case 14:
         r ? MPI_Ireduce_scatter_block(from, d, n_, t, MPI_SUM, comm_, r)
-          : PMPI_Reduce_scatter_block(from, d, n_, t, MPI_SUM, comm_);
+          : BARE(Reduce_scatter_block)(from, d, n_, t, MPI_SUM, comm_);
         break;
       case 15:
         r ? MPI_Iscan(from, d, n_, t, MPI_MAX, comm_, r)
-          : PMPI_Scan(from, d, n_, t, MPI_MAX, comm_);
+          : BARE(Scan)(from, d, n_, t, MPI_MAX, comm_);
         break;
       case 16:
         r ? MPI_Iexscan(from, d, n_, t, MPI_SUM, comm_, r)
-          : PMPI_Exscan(from, d, n_, t, MPI_SUM, comm_);
+          : BARE(Exscan)(from, d, n_, t, MPI_SUM, comm_);
         break;
     }
   }
@@ -351,7 +354,7 @@ int main(int argc, char** argv) {
     MPI_Comm_free(&part);
   }
   int all[2] = {compared, wrong}, sums[2];
-  PMPI_Reduce(all, sums, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  BARE(Reduce)(all, sums, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("nonblocking: %d compared, %d wrong\n", sums[0], sums[1]);
   MPI_Finalize();
   return 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "bare.h"
 #include "every.h"
 
 extern char** environ;
@@ -76,8 +77,8 @@ int memory() {
     block = hints.allocate(bytes, 1);
     wrong += block == nullptr || MPI_Free_mem(block) != MPI_SUCCESS;
   }
-  // A tool may have wrapped one of the two.
-  PMPI_Alloc_mem(bytes, MPI_INFO_NULL, &block);
+  // The MPI may have allocated it, and a tool may free what Tutti has.
+  BARE(Alloc_mem)(bytes, MPI_INFO_NULL, &block);
   MPI_Alloc_mem(bytes, MPI_INFO_NULL, &old);
   wrong += MPI_Free_mem(block) + PMPI_Free_mem(old);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -150,7 +151,7 @@ int main(int argc, char** argv) {
   if (what == "memory") wrong += memory();
   if (what == "threadcomm") wrong += threadcomm();
   wrong += try_out(MPI_COMM_WORLD);
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("odd: %d wrong\n", wrong);
   MPI_Finalize();
   return wrong != 0;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "unseen.h"
+#include "bare.h"
 
 namespace {
 
@@ -357,7 +357,7 @@ int main(int argc, char** argv) {
   for (const auto& [name, play] : plays)
     if (what == name) wrong = play();
   int sum = 0;
-  PMPI_Reduce(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  BARE(Reduce)(&wrong, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("requests: %d wrong\n", sum);
   MPI_Finalize();
   return 0;

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "bare.h"
 #include "every.h"
 
 namespace {
@@ -117,7 +118,7 @@ int only() {
   half.start(other);
   MPI_Comm_free(&other);
   wrong += half.wait();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, comm);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, comm);
   MPI_Comm_free(&comm);
   MPI_Session_finalize(&session);
   return wrong;
@@ -138,7 +139,7 @@ int parts_first() {
   wrong += try_out(all) + try_and_free(mine);
   MPI_Comm_split(all, rank == 0, rank, &again);
   wrong += try_and_free(again) + start_and_wait(all);
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, all);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, all);
   MPI_Comm_free(&all);
   MPI_Group_free(&part);
   MPI_Group_free(&group);
@@ -181,7 +182,7 @@ int several() {
   wrong += try_and_free(one) + start_and_wait(two);
   MPI_Session_finalize(&first);
   wrong += try_out(two) + try_and_free(comm_of(second, "mpi://WORLD", "several.three"));
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, two);
+  BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, two);
   MPI_Comm_free(&two);
   MPI_Session_finalize(&second);
   return wrong + left_behind();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI under test, found at run time: MPI_X as the program sees it (Tutti's when libtutti.so is
-// preloaded) beside PMPI_X of the MPI itself.
+// preloaded) beside PMPI_X in the MPI's own library.
 #pragma once
 
 #include <cstdint>

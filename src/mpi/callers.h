@@ -3,7 +3,8 @@
 // by the return address.
 //
 // Wrappers store what was returned in `ierror`, so none of them jumps to the function in place of
-// calling it, and the return address is theirs. Objects that have called are remembered and kept
+// calling it, and the return address is theirs. A tool's may jump: then it is that of whoever has
+// called the tool. Objects that have called are remembered and kept
 // from being unloaded, so a call costs a few comparisons, and one that is loaded later is met at
 // its first call.
 #pragma once
@@ -17,22 +18,11 @@ namespace tutti::mpi {
 // What the file of such a library is called: libmpi_mpifh.so.40, libmpichfort.so.12 ...
 [[nodiscard]] bool is_fortran_library(const char* path);
 
-// The function of that name behind this library if it is not the MPI's: a tool's that was
-// preloaded or linked. nullptr: there is none.
-[[nodiscard]] void* find_tools(const char* name);
-template <class Signature>
-[[nodiscard]] Signature* tools(const char* name) {
-  return reinterpret_cast<Signature*>(find_tools(name));
-}
-
 // `shut_out`: the Fortran bindings where TUTTI_FORTRAN is 0.
 enum class Caller : std::uint8_t { other, fortran, shut_out, mpi };
 
 class Callers {
  public:
-  [[nodiscard]] bool fortran(const void* return_address) {
-    return of(return_address) == Caller::fortran;
-  }
   [[nodiscard]] Caller of(const void* return_address) {
     const auto address = reinterpret_cast<std::uintptr_t>(return_address);
     const int count = count_.load(std::memory_order_acquire);
@@ -42,17 +32,18 @@ class Callers {
   }
 
  private:
-  struct Object {
+  struct Known {
     std::uintptr_t begin;
     std::uintptr_t bytes;
     Caller caller;
   };
 
   Caller meet(std::uintptr_t address);
-  void remember(const Object& object);
+  void remember(const Known& object);
 
-  std::array<Object, 32> known_{};  // those beyond are looked up each time
+  std::array<Known, 32> known_{};  // those beyond are looked up each time
   std::atomic<int> count_{0};
 };
+inline constinit Callers callers;
 
 }  // namespace tutti::mpi

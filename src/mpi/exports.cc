@@ -1,81 +1,161 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI functions that Tutti takes the place of, one line each. They are called with the ABI of
+// The MPI functions that Tutti takes the place of, two names each. They are called with the ABI of
 // whichever family the caller was compiled for; see entries.h for why one signature serves all.
+//
+// MPI_X leads to where the program's call would go without Tutti: to a tool that comes next in the
+// search order, if there is one, else to Tutti. PMPI_X is what a tool calls, or one that comes
+// before Tutti, and a Fortran wrapper; so Tutti takes it, too, as the MPI would. Only the MPI's own
+// calls of PMPI_X go to the MPI.
+#include <atomic>
+#include <cstdlib>
+
 #include "base/base.h"
 #include "engine/engine.h"
 #include "mpi/callers.h"
+#include "mpi/entries.h"
+#include "mpi/library.h"
+#include "mpi/tools.h"
 #include "mpi/words.h"
 
-using tutti::mpi::Aint;
-using tutti::mpi::entries;
-using tutti::mpi::Entries;
-using tutti::mpi::pass;
-using tutti::mpi::Word;
+namespace tutti::mpi {
+namespace {
+
+using Function = void (*)();
+
+// What MPI_X leads to.
+struct Exported {
+  const char* name;
+  Function (*own)();  // Tutti's
+  std::atomic<Function> first{nullptr};
+};
+
+// Looked up apart from the entries: calls that are none of Tutti's business do not make those.
+[[gnu::cold, gnu::noinline]] Function find_native(std::atomic<Function>& known, const char* name) {
+  static const Library library = find_library();
+  Function found = nullptr;
+  if (library.handle != nullptr) library.load(found, name);
+  if (found == nullptr) {
+    log::fatal("%s was called, but no MPI library with it is loaded in this process", name);
+    std::_Exit(1);
+  }
+  known.store(found, std::memory_order_relaxed);
+  return found;
+}
+
+Function native(std::atomic<Function>& known, const char* name) {
+  const Function found = known.load(std::memory_order_relaxed);
+  return found != nullptr ? found : find_native(known, name);
+}
+
+bool is_for_us(Caller caller) { return caller == Caller::other || caller == Caller::fortran; }
+
+void find_first_of_all();
+
+// The first call of all. Those after it become a look and a jump, as arguments stay where they are.
+template <Exported& exported, class... Words>
+[[gnu::cold, gnu::noinline]] int call_first(Words... words) {
+  find_first_of_all();
+  const Function to = exported.first.load(std::memory_order_acquire);
+  return reinterpret_cast<int (*)(Words...)>(to)(words...);
+}
+
+}  // namespace
+}  // namespace tutti::mpi
+
+using namespace tutti::mpi;
 
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
-// Tools that come after this library begin and end with the program, too: they call PMPI_X, and so
-// Tutti (gate.cc).
-TUTTI_EXPORT int MPI_Init(int* argc, char*** argv) {
-  const auto tool = tutti::mpi::tools<int(int*, char***)>("MPI_Init");
-  return tool != nullptr ? tool(argc, argv) : entries().init(argc, argv);
-}
-TUTTI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const auto tool = tutti::mpi::tools<int(int*, char***, int, int*)>("MPI_Init_thread");
-  return tool != nullptr ? tool(argc, argv, required, provided)
-                         : entries().init_thread(argc, argv, required, provided);
-}
-TUTTI_EXPORT int MPI_Finalize() {
-  const auto tool = tutti::mpi::tools<int()>("MPI_Finalize");
-  return tool != nullptr ? tool() : entries().finalize();
-}
-TUTTI_EXPORT int MPI_Session_init(Word info, Word handler, void* session) {
-  return entries().session_init(info, handler, session);
-}
-TUTTI_EXPORT int MPI_Session_finalize(void* session) { return entries().session_finalize(session); }
-TUTTI_EXPORT int MPI_Alloc_mem(Aint bytes, Word info, void* base) {
-  return entries().alloc_mem(bytes, info, base);
-}
-TUTTI_EXPORT int MPI_Free_mem(void* base) { return entries().free_mem(base); }
-TUTTI_EXPORT int MPI_Barrier(Word comm) { return entries().barrier(comm); }
-TUTTI_EXPORT int MPI_Ibarrier(Word comm, void* request) {
-  return entries().ibarrier(comm, request);
-}
-TUTTI_EXPORT int MPIX_Comm_revoke(Word comm) { return entries().comm_revoke(comm); }
-TUTTI_EXPORT int MPI_Win_test(Word window, int* flag) { return entries().win_test(window, flag); }
-
-// Those with counts come in two forms, each blocking and not: `more` is one more than
-// `count`.
-#define TUTTI_COLLECTIVE(name, Name, count, more)                         \
-  TUTTI_EXPORT int MPI_##Name(TUTTI_PARAMETERS_##count) {                 \
-    return pass(TUTTI_ENTRY(name), TUTTI_ARGUMENTS_##count);              \
-  }                                                                       \
-  TUTTI_EXPORT int MPI_##Name##_c(TUTTI_PARAMETERS_##count) {             \
-    return pass(TUTTI_ENTRY(large.name), TUTTI_ARGUMENTS_##count);        \
-  }                                                                       \
-  TUTTI_EXPORT int MPI_I##name(TUTTI_PARAMETERS_##more) {                 \
-    return pass(TUTTI_ENTRY(started.name), TUTTI_ARGUMENTS_##more);       \
-  }                                                                       \
-  TUTTI_EXPORT int MPI_I##name##_c(TUTTI_PARAMETERS_##more) {             \
-    return pass(TUTTI_ENTRY(large_started.name), TUTTI_ARGUMENTS_##more); \
+// `own`: yields Tutti's function. `asked`: whether a call of PMPI_X is Tutti's.
+#define TUTTI_PAIR(name, count, own_function, asked)                           \
+  constinit static Exported exported_##name{#name, own_function};              \
+  TUTTI_EXPORT int name(TUTTI_PARAMETERS_##count) {                            \
+    const Function to = exported_##name.first.load(std::memory_order_acquire); \
+    if (to == nullptr) [[unlikely]]                                            \
+      return call_first<exported_##name>(TUTTI_ARGUMENTS_##count);             \
+    return reinterpret_cast<decltype(&name)>(to)(TUTTI_ARGUMENTS_##count);     \
+  }                                                                            \
+  TUTTI_EXPORT int P##name(TUTTI_PARAMETERS_##count) {                         \
+    constinit static std::atomic<Function> known{nullptr};                     \
+    const Function to = (asked) ? (own_function)() : native(known, "P" #name); \
+    return reinterpret_cast<decltype(&P##name)>(to)(TUTTI_ARGUMENTS_##count);  \
   }
+#define TUTTI_CALLER callers.of(__builtin_return_address(0))
 
-TUTTI_COLLECTIVE(bcast, Bcast, 5, 6)
-TUTTI_COLLECTIVE(reduce, Reduce, 7, 8)
-TUTTI_COLLECTIVE(allreduce, Allreduce, 6, 7)
-TUTTI_COLLECTIVE(gather, Gather, 8, 9)
-TUTTI_COLLECTIVE(gatherv, Gatherv, 9, 10)
-TUTTI_COLLECTIVE(scatter, Scatter, 8, 9)
-TUTTI_COLLECTIVE(scatterv, Scatterv, 9, 10)
-TUTTI_COLLECTIVE(allgather, Allgather, 7, 8)
-TUTTI_COLLECTIVE(allgatherv, Allgatherv, 8, 9)
-TUTTI_COLLECTIVE(alltoall, Alltoall, 7, 8)
-TUTTI_COLLECTIVE(alltoallv, Alltoallv, 9, 10)
-TUTTI_COLLECTIVE(alltoallw, Alltoallw, 9, 10)
-TUTTI_COLLECTIVE(reduce_scatter, Reduce_scatter, 6, 7)
-TUTTI_COLLECTIVE(reduce_scatter_block, Reduce_scatter_block, 6, 7)
-TUTTI_COLLECTIVE(scan, Scan, 6, 7)
-TUTTI_COLLECTIVE(exscan, Exscan, 6, 7)
+#define TUTTI_FUNCTION(name, entry, count)                                     \
+  static_assert(arity<decltype(Entries{}.entry)> == count);                    \
+  TUTTI_PAIR(                                                                  \
+      name, count, [] { return reinterpret_cast<Function>(entries().entry); }, \
+      is_for_us(TUTTI_CALLER))
+
+#define TUTTI_COLLECTIVE(Name, name, count, more)   \
+  TUTTI_FUNCTION(MPI_##Name, name, count)           \
+  TUTTI_FUNCTION(MPI_##Name##_c, large.name, count) \
+  TUTTI_FUNCTION(MPI_I##name, started.name, more)   \
+  TUTTI_FUNCTION(MPI_I##name##_c, large_started.name, more)
+
+// Whoever has a request may ask for it, but the MPI itself, which has none of Tutti's.
+#define TUTTI_LOOKS(name, entry, count)                                        \
+  static_assert(arity<decltype(Entries{}.entry)> == count);                    \
+  TUTTI_PAIR(                                                                  \
+      name, count, [] { return reinterpret_cast<Function>(entries().entry); }, \
+      TUTTI_CALLER != Caller::mpi)
+
+#define TUTTI_COMPLETES(name, entry, count)                                                     \
+  static_assert(arity<decltype(Entries{}.entry)> == count);                                     \
+  static int own_##name(TUTTI_PARAMETERS_##count) {                                             \
+    constinit static std::atomic<Function> known{nullptr};                                      \
+    const Function to = requests_under_way() != 0 ? reinterpret_cast<Function>(entries().entry) \
+                                                  : native(known, "P" #name);                   \
+    return reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count);                \
+  }                                                                                             \
+  TUTTI_PAIR(                                                                                   \
+      name, count, [] { return reinterpret_cast<Function>(own_##name); },                       \
+      requests_under_way() != 0 && TUTTI_CALLER != Caller::mpi)
+
+#define TUTTI_MAKES(name, count, last)                                                       \
+  static int own_##name(TUTTI_PARAMETERS_##count) {                                          \
+    constinit static std::atomic<Function> known{nullptr};                                   \
+    const Function to = native(known, "P" #name);                                            \
+    const int result = reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count); \
+    if (result == 0) entries().made(reinterpret_cast<const void*>(last));                    \
+    return result;                                                                           \
+  }                                                                                          \
+  TUTTI_PAIR(                                                                                \
+      name, count, [] { return reinterpret_cast<Function>(own_##name); }, is_for_us(TUTTI_CALLER))
+
+#include "mpi/exports.def"
+#undef TUTTI_FUNCTION
+#undef TUTTI_LOOKS
+#undef TUTTI_COMPLETES
+#undef TUTTI_MAKES
+
+namespace tutti::mpi {
+namespace {
+
+#define TUTTI_FUNCTION(name, entry, count) &exported_##name,
+#define TUTTI_LOOKS TUTTI_FUNCTION
+#define TUTTI_COMPLETES TUTTI_FUNCTION
+#define TUTTI_MAKES TUTTI_FUNCTION
+constinit Exported* const all_exported[] = {
+#include "mpi/exports.def"
+};
+
+// Of all at once: a tool that is loaded later than the first call is one that the program's calls
+// do not reach.
+void find_first_of_all() {
+  static const bool found = [] {
+    for (Exported* each : all_exported) {
+      const auto tool = reinterpret_cast<Function>(next_tools(each->name));
+      each->first.store(tool != nullptr ? tool : each->own(), std::memory_order_release);
+    }
+    return true;
+  }();
+  (void)found;
+}
+
+}  // namespace
+}  // namespace tutti::mpi
 
 // At the latest before main: the program may take its environment away.
 [[gnu::constructor]] static void read_options() { (void)tutti::options(); }

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -353,6 +354,14 @@ class Front {
   template <class N, class D, class... Request, class Function, class Small, class... Arguments>
   int call_native(Function Forms<H, N, D, Request...>::*function,
                   Small Forms<H, int, int, Request...>::*small, H comm, Arguments... arguments);
+  // `small` with counts of int if all fit. `keeps`: what it is called with until the run's end.
+  template <bool keeps, class Small, class Otherwise, class... Arguments>
+  int call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments);
+  template <auto small, auto large, bool starts, class... Arguments>
+  static int call_tool(Arguments... arguments);
+  template <auto small, auto large, bool starts, class... Arguments>
+  void lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name);
+  void lead_to_tools(Entries& entries);
 
   // Conversions between a word, a handle and a key of a HandleMap.
   static H handle(Word word) {
@@ -373,6 +382,7 @@ class Front {
   static inline Front* self_ = nullptr;
 
   Native<H> native_{};
+  std::tuple<Forms<Word, int, int>, Forms<Word, int, int, void*>> tools_{};  // see lead_to_tools()
   Library library_;
   HandleMap<const OpRow> ops_;
   Layouts<H> layouts_;

@@ -44,23 +44,24 @@ const Entries& Front<H>::open(const Library& library) {
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
 
-  static const Entries entries{forms<int, int>(),
-                               completing(),
-                               init,
-                               init_thread,
-                               finalize,
-                               session_init,
-                               session_finalize,
-                               alloc_mem,
-                               free_mem,
-                               barrier,
-                               ibarrier,
-                               win_test,
-                               comm_revoke,
-                               forms<Count, Aint>(),
-                               forms<int, int, void*>(),
-                               forms<Count, Aint, void*>(),
-                               made};
+  static Entries entries{forms<int, int>(),
+                         completing(),
+                         init,
+                         init_thread,
+                         finalize,
+                         session_init,
+                         session_finalize,
+                         alloc_mem,
+                         free_mem,
+                         barrier,
+                         ibarrier,
+                         win_test,
+                         comm_revoke,
+                         forms<Count, Aint>(),
+                         forms<int, int, void*>(),
+                         forms<Count, Aint, void*>(),
+                         made};
+  self.lead_to_tools(entries);
   return entries;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "mpi/front.h"
+#include "mpi/tools.h"
 
 namespace tutti::mpi {
 
@@ -71,6 +73,25 @@ const auto& Front<H>::native_forms() const {
 }
 
 template <class H>
+template <bool keeps, class Small, class Otherwise, class... Arguments>
+int Front<H>::call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments) {
+  int members = 0, inter = 0;
+  native_.comm_test_inter(comm, &inter);
+  (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
+  using Narrowed = std::tuple<Narrow<Arguments>...>;
+  const auto narrow = std::make_shared<const Narrowed>(Narrow<Arguments>(arguments, members)...);
+  if (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
+    const std::lock_guard lock(retaining_);
+    retained_.push_back(narrow);
+  }
+  return std::apply(
+      [&](const auto&... argument) {
+        return (argument.fits && ...) ? small(argument.value...) : otherwise();
+      },
+      *narrow);
+}
+
+template <class H>
 template <class N, class D, class... Request, class Function, class Small, class... Arguments>
 int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
                           Small Forms<H, int, int, Request...>::*small, H comm,
@@ -80,25 +101,60 @@ int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
     return native(arguments...);
   } else {
     if (native != nullptr) return native(arguments...);
-    int members = 0, inter = 0;
-    native_.comm_test_inter(comm, &inter);
-    (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
-    using Narrowed = std::tuple<Narrow<Arguments>...>;
-    const auto narrow = std::make_shared<const Narrowed>(Narrow<Arguments>(arguments, members)...);
-    if (sizeof...(Request) > 0 && (std::is_same_v<Arguments, const Count*> || ...)) {
-      const std::lock_guard lock(retaining_);
-      retained_.push_back(narrow);
-    }
-    return std::apply(
-        [&](const auto&... argument) {
-          if ((argument.fits && ...))
-            return (native_forms<int, Request...>().*small)(argument.value...);
-          const int code = error_classes(library_.family).count;
-          native_.comm_call_errhandler(comm, code);
-          return code;
-        },
-        *narrow);
+    const auto refuse = [&] {
+      const int code = error_classes(library_.family).count;
+      native_.comm_call_errhandler(comm, code);
+      return code;
+    };
+    return call_narrowed<(sizeof...(Request) > 0)>(native_forms<int, Request...>().*small, comm,
+                                                   refuse, arguments...);
   }
+}
+
+template <class H>
+template <auto small, auto large, bool starts, class... Arguments>
+int Front<H>::call_tool(Arguments... arguments) {
+  constexpr std::size_t last = sizeof...(Arguments) - 1;
+  const Word comm = std::get < starts ? last - 1 : last > (std::tuple(arguments...));
+  const auto ourselves = [&] {  // what only the large form can say, no tool would see
+    if constexpr (starts)
+      return (forms<Count, Aint, void*>().*large)(arguments...);
+    else
+      return (forms<Count, Aint>().*large)(arguments...);
+  };
+  const auto& tools = std::get < starts ? 1 : 0 > (self_->tools_);
+  return self_->template call_narrowed<starts>(tools.*small, handle(comm), ourselves, arguments...);
+}
+
+template <class H>
+template <auto small, auto large, bool starts, class... Arguments>
+void Front<H>::lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name) {
+  void* tool = is_native ? nullptr : first_tools(name);
+  if (tool == nullptr) return;
+  auto& function = std::get < starts ? 1 : 0 > (tools_).*small;
+  function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(tool);
+  entry = call_tool<small, large, starts, Arguments...>;
+}
+
+// Where the MPI has no MPI_X_c, a program that finds Tutti's would call MPI_X without Tutti: if a
+// tool wraps that, it is called.
+template <class H>
+void Front<H>::lead_to_tools(Entries& entries) {
+#define TUTTI_COLLECTIVE(Name, name, count, more)                                                  \
+  lead_to_tool<&Forms<Word, int, int>::name, &Forms<Word, Count, Aint>::name, false>(              \
+      native_.large.name != nullptr, entries.large.name, "MPI_" #Name);                            \
+  lead_to_tool<&Forms<Word, int, int, void*>::name, &Forms<Word, Count, Aint, void*>::name, true>( \
+      native_.large_started.name != nullptr, entries.large_started.name, "MPI_I" #name);
+#define TUTTI_FUNCTION(name, entry, count)
+#define TUTTI_LOOKS(name, entry, count)
+#define TUTTI_COMPLETES(name, entry, count)
+#define TUTTI_MAKES(name, count, last)
+#include "mpi/exports.def"
+#undef TUTTI_COLLECTIVE
+#undef TUTTI_FUNCTION
+#undef TUTTI_LOOKS
+#undef TUTTI_COMPLETES
+#undef TUTTI_MAKES
 }
 
 }  // namespace tutti::mpi

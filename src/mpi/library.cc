@@ -31,7 +31,7 @@ bool is_ours(const Dl_info& info) {
   return known && info.dli_fbase == ours.dli_fbase;
 }
 
-// The library that defines `function`; nullptr for Tutti, which exports PMPI_X too (gate.cc).
+// The library that defines `function`; nullptr for Tutti, which exports PMPI_X too (exports.cc).
 void* definer(void* function) {
   Dl_info info;
   if (function == nullptr || ::dladdr(function, &info) == 0 || is_ours(info)) return nullptr;

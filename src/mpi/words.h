@@ -4,8 +4,6 @@
 // N of them.
 #pragma once
 
-#include <atomic>
-
 #include "mpi/entries.h"
 
 namespace tutti::mpi {
@@ -17,27 +15,6 @@ constexpr int count_arguments(int (*)(Parameters...)) {
 }
 template <class Function>
 inline constexpr int arity = count_arguments(Function{});
-
-// Calls the entry that `select` picks with words for its arguments. They stay where the caller of
-// an exported function has put them: the function becomes a look at the entries and a jump.
-template <class Select, class... Words>
-int pass_to(const Entries& entries, Select select, Words... words) {
-  static_assert(arity<decltype(select(entries))> == sizeof...(Words));
-  const auto any = reinterpret_cast<void (*)()>(select(entries));  // GCC warns of the direct cast
-  return reinterpret_cast<int (*)(Words...)>(any)(words...);
-}
-template <class Select, class... Words>
-[[gnu::noinline]] int pass_first(Select select, Words... words) {
-  return pass_to(find_entries(), select, words...);
-}
-template <class Select, class... Words>
-int pass(Select select, Words... words) {
-  const Entries* entries = g_entries.load(std::memory_order_acquire);
-  if (entries == nullptr) [[unlikely]]
-    return pass_first(select, words...);
-  return pass_to(*entries, select, words...);
-}
-#define TUTTI_ENTRY(entry) [](const Entries& all) { return all.entry; }
 
 }  // namespace tutti::mpi
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -41,7 +42,7 @@ class Roll {
  public:
   // Around what begins the MPI. PMIx can be signed only once the MPI has begun it: pmix_begins.
   void open();
-  void close() { open_.fetch_sub(1, std::memory_order_relaxed); }
+  void close();
   void pmix_begins(void* library, const void* process);
 
   enum class State : std::uint8_t {
@@ -54,19 +55,29 @@ class Roll {
 
   // Whether each of these has signed with the same Tutti; false on a launcher that fails, too.
   [[nodiscard]] std::vector<bool> present(std::span<const int> ranks);
-  // "ranks 1 and 3 of 4 run without Tutti (...)"; "" where one of a lower rank has signed, and says
-  // it.
-  [[nodiscard]] std::string absentees(int world_rank, int ranks);
+  // "ranks 1 and 3 of 4 run without Tutti (...)", of these; "" where one of a lower rank than this
+  // has signed, and says it.
+  [[nodiscard]] std::string absentees(int world_rank, std::span<const int> ranks);
+
+  // Whether some of these have not signed, for who cannot talk to them: every rank that asks for
+  // the same ones comes to the same, or, where asking is not safe, to what it would be without a
+  // roll.
+  [[nodiscard]] bool lacks(int world_rank, std::span<const int> ranks);
 
  private:
   [[nodiscard]] bool read(std::span<const int> ranks, int patience_s,
                           std::vector<Signature>& signatures);
   void sign();
+  [[nodiscard]] bool is_alone();
 
   std::mutex opening_;        // sessions may be begun by several threads
   std::atomic<int> open_{0};  // that are beginning the MPI
+  bool was_alone_ = false;    // this thread, before the MPI began
+  int threads_ = 0;           // and how many there were when it had
   State state_ = State::none;
   std::unique_ptr<Launcher> launcher_;
+  std::mutex lacking_;
+  std::map<int, bool> signed_;  // what lacks() was told before; under lacking_
 };
 
 // This process's; lives to its end.

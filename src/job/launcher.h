@@ -23,6 +23,9 @@ class Launcher {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual const char* rank_variable() const = 0;
 
+  // Whether other threads may be in the MPI meanwhile.
+  [[nodiscard]] virtual bool bears_threads() const = 0;
+
   [[nodiscard]] virtual bool put(const std::string& value) = 0;
   // What each of these ranks has put, "" for nothing. A launcher that would wait for it waits
   // `patience_s` in all. False: the launcher does not answer.

@@ -44,6 +44,9 @@ class Pmi final : public Launcher {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] const char* rank_variable() const override { return "PMI_RANK"; }
 
+  // The MPI may be waiting for an answer there, too.
+  [[nodiscard]] bool bears_threads() const override { return false; }
+
   bool put(const std::string& value) override {
     const std::lock_guard lock(asking_);
     std::string answer;

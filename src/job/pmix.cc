@@ -80,6 +80,8 @@ class Pmix final : public Launcher {
   [[nodiscard]] int rank() const override { return static_cast<int>(me_.rank); }
   [[nodiscard]] const char* rank_variable() const override { return "PMIX_RANK"; }
 
+  [[nodiscard]] bool bears_threads() const override { return true; }
+
   bool put(const std::string& value) override {
     std::string text = value;
     Value mine{type_string, {text.data()}};

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
+#include <iterator>
 
 #include "base/base.h"
 #include "job/job.h"
+#include "os/program.h"
 
 namespace tutti::job {
 namespace {
@@ -35,7 +36,22 @@ std::string Signature::text() const { return tutti + "," + std::to_string(pid) +
 void Roll::open() {
   const std::lock_guard lock(opening_);
   open_.fetch_add(1, std::memory_order_relaxed);
-  if (launcher_ == nullptr && (launcher_ = find_pmi()) != nullptr) sign();
+  if (launcher_ != nullptr) return;
+  was_alone_ = os::is_only_thread();
+  launcher_ = find_pmi();
+  if (launcher_ != nullptr) sign();
+}
+
+void Roll::close() {
+  const std::lock_guard lock(opening_);
+  if (open_.fetch_sub(1, std::memory_order_relaxed) == 1 && threads_ == 0)
+    threads_ = os::thread_count();
+}
+
+// Whether no thread but this may be in the MPI, which may have threads of its own.
+bool Roll::is_alone() {
+  const std::lock_guard lock(opening_);
+  return was_alone_ && threads_ != 0 && os::thread_count() == threads_;
 }
 
 void Roll::pmix_begins(void* library, const void* process) {
@@ -69,37 +85,47 @@ std::vector<bool> Roll::present(std::span<const int> ranks) {
   return result;
 }
 
-std::string Roll::absentees(int world_rank, int ranks) {
+std::string Roll::absentees(int world_rank, std::span<const int> ranks) {
   const Signature mine = Signature::mine();
-  const auto is_ours = [&](const Signature& signature) { return signature.matches(mine); };
-  std::vector<int> all(static_cast<std::size_t>(ranks));
-  std::iota(all.begin(), all.end(), 0);
   // Of a large job the first ranks first: usually one of them is there, and will say it.
   constexpr std::size_t most = 256;
-  const auto some = std::span(all).first(std::min(most, all.size()));
+  const auto first = ranks.first(std::min(most, ranks.size()));
   std::vector<Signature> signatures;
-  for (const auto part : {some, std::span(all).subspan(some.size())}) {
+  for (const auto part : {first, ranks.subspan(first.size())}) {
     if (!read(part, naming_s, signatures)) return "some ranks run without Tutti";
-    const auto lower = std::min(signatures.size(), static_cast<std::size_t>(world_rank));
-    if (std::any_of(signatures.begin(), signatures.begin() + static_cast<std::ptrdiff_t>(lower),
-                    is_ours))
-      return "";
+    for (std::size_t i = 0; i < signatures.size(); ++i)
+      if (ranks[i] < world_rank && signatures[i].matches(mine)) return "";
   }
   std::vector<Absentee> absent;
-  std::vector<std::string> hosts;
-  for (const int rank : all) {
-    const Signature& theirs = signatures[static_cast<std::size_t>(rank)];
-    hosts.push_back(theirs.host);
-    if (is_ours(theirs)) continue;
+  std::vector<std::string> hosts(
+      static_cast<std::size_t>(*std::max_element(ranks.begin(), ranks.end()) + 1));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Signature& theirs = signatures[i];
+    hosts[static_cast<std::size_t>(ranks[i])] = theirs.host;
+    if (theirs.matches(mine)) continue;
     const bool none = theirs.host.empty();
     absent.push_back(
-        {rank, theirs.host, theirs.pid, none ? "" : "another version, " + theirs.tutti});
+        {ranks[i], theirs.host, theirs.pid, none ? "" : "another version, " + theirs.tutti});
   }
   for (Absentee& each : absent)
     if (each.host.empty()) each.host = launcher_->host_of(each.rank, hosts);
   look_around(absent, launcher_->rank_variable(), world_rank);
   return absent.empty() ? "the launcher did not tell in time which ranks have Tutti"
-                        : describe(absent, ranks);
+                        : describe(absent, static_cast<int>(ranks.size()));
+}
+
+bool Roll::lacks(int world_rank, std::span<const int> ranks) {
+  if (state(world_rank) != State::kept) return false;
+  const std::lock_guard lock(lacking_);
+  std::vector<int> unknown;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(unknown),
+               [&](int rank) { return signed_.count(rank) == 0; });
+  if (!unknown.empty()) {
+    if (!launcher_->bears_threads() && !is_alone()) return false;
+    const std::vector<bool> here = present(unknown);
+    for (std::size_t i = 0; i < unknown.size(); ++i) signed_[unknown[i]] = here[i];
+  }
+  return std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return !signed_[rank]; });
 }
 
 std::vector<int> neighbours_of(int rank, int size) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -94,7 +95,9 @@ class Front {
 
   // (front_roll.h)
   [[nodiscard]] bool all_are_here();
-  void talk(std::span<const int> ranks, const int* tell, int* hear, const char* how);
+  void talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
+            const char* how);
+  [[nodiscard]] bool has_absentees(H comm, int size);
   [[nodiscard]] bool is_over(H* request);
   void report_absentees();
 
@@ -127,6 +130,7 @@ class Front {
   }
   Seat* take_seat(H comm);
   [[nodiscard]] bool has_strangers(H comm, int size);
+  [[nodiscard]] std::vector<int> world_ranks(H comm, int size);
   [[nodiscard]] std::shared_ptr<engine::Node> home();
   void settle_at(const std::shared_ptr<engine::Node>& node);
   static int on_copy(H, int, void*, void*, void*, int* flag);

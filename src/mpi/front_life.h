@@ -400,6 +400,8 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
     seat->why = "some ranks run without Tutti";
   else if (has_strangers(comm, size))
     seat->why = "its ranks were started apart";
+  else if (has_absentees(comm, size))
+    seat->why = "some ranks run without Tutti";
   else
     seat->team = engine::Team::create(exchange(comm), home(), seat->why);
   if (seat->team != nullptr) settle_at(seat->team->node());
@@ -411,14 +413,22 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
 // these run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
 template <class H>
 bool Front<H>::has_strangers(H comm, int size) {
+  const std::vector<int> known = world_ranks(comm, size);
+  return known.empty() ||
+         std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
+}
+
+// Of the members, negative for those of another MPI_COMM_WORLD; empty when that cannot be known.
+template <class H>
+std::vector<int> Front<H>::world_ranks(H comm, int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
   std::iota(ranks.begin(), ranks.end(), 0);
   H group{}, world{};
-  if (!find_world_group(&world) || native_.comm_group(comm, &group) != 0) return true;
+  if (!find_world_group(&world) || native_.comm_group(comm, &group) != 0) return {};
   native_.group_translate_ranks(group, size, ranks.data(), world, known.data());
   native_.group_free(&group);
   native_.group_free(&world);
-  return std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
+  return known;
 }
 
 template <class H>

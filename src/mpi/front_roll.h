@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <numeric>
 #include <span>
 #include <string>
 #include <thread>
@@ -51,13 +52,15 @@ bool Front<H>::all_are_here() {
   int all = 1, theirs = 1;
   if (state == job::Roll::State::none) {
     std::vector<int> greetings(near.size());
-    talk(near, &all, greetings.data(), "cannot ask the launcher whether it has Tutti");
+    talk(near, &all, greetings.data(), 3, "cannot ask the launcher whether it has Tutti");
     return true;
   }
   const std::vector<bool> here = roll.present(near);
   const std::size_t first_child = world_rank_ > 0 ? 1 : 0;
   const auto with = [&](std::size_t i, const int* tell, int* hear) {
-    if (here[i]) talk({&near[i], 1}, tell, hear, "was told that it has Tutti");
+    // Others may have asked for one without Tutti, which takes longer.
+    constexpr std::time_t patience_s = 15;
+    if (here[i]) talk({&near[i], 1}, tell, hear, patience_s, "was told that it has Tutti");
     return here[i];
   };
   for (std::size_t i = first_child; i < near.size(); ++i) {
@@ -67,7 +70,11 @@ bool Front<H>::all_are_here() {
   const bool has_parent = first_child == 1 && with(0, &all, &theirs);
   if (world_rank_ > 0) all = has_parent ? theirs : 0;
   for (std::size_t i = first_child; i < near.size(); ++i) (void)with(i, &all, nullptr);
-  if (all == 0 && !has_parent) absentees_ = roll.absentees(world_rank_, size);
+  if (all == 0 && !has_parent) {
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    absentees_ = roll.absentees(world_rank_, ranks);
+  }
   if (!absentees_.empty())
     log::warn("%s, so all ranks leave everything to the MPI; `tutti env` prints what each needs",
               absentees_.c_str());
@@ -77,9 +84,9 @@ bool Front<H>::all_are_here() {
 // Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. No receive
 // of the program's is there yet.
 template <class H>
-void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, const char* how) {
+void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
+                    const char* how) {
   constexpr int tag = 32766, bytes = sizeof(int);
-  constexpr std::time_t patience_s = 3;
   std::vector<H> sends(ranks.size(), null_request_), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (hear != nullptr) native_.irecv(hear + i, bytes, byte_, ranks[i], tag, world_, &receives[i]);
@@ -111,6 +118,29 @@ bool Front<H>::is_over(H* request) {
   alignas(8) char status[64];  // larger than any family's
   if (*request != null_request_ && native_.test(request, &over, status) != 0) over = 1;
   return over != 0;
+}
+
+// Whether a communicator of sessions, without MPI_Init, has members without Tutti: each member asks
+// for all.
+template <class H>
+bool Front<H>::has_absentees(H comm, int size) {
+  if (started_) return false;  // all ranks are here
+  const std::vector<int> ranks = world_ranks(comm, size);
+  int rank = 0;
+  native_.comm_rank(comm, &rank);
+  if (ranks.empty()) return false;
+  const int world_rank = ranks[static_cast<std::size_t>(rank)];
+  job::Roll& roll = job::roll();
+  if (!roll.lacks(world_rank, ranks)) return false;
+  static std::once_flag said;
+  std::call_once(said, [&] {
+    absentees_ = roll.absentees(world_rank, ranks);
+    if (!absentees_.empty())
+      log::warn(
+          "%s, so their communicators are left to the MPI; `tutti env` prints what each needs",
+          absentees_.c_str());
+  });
+  return true;
 }
 
 // By the rank that has named them: the others need not have Tutti to tell it anything.

@@ -73,7 +73,9 @@ void Front<H>::report_alone(H session) {
   const std::shared_ptr<engine::Node> node = home();
   const bool one_node = size == 1 || (node != nullptr && node->size() == size);
   const engine::Account mine = engine::account();
-  write_report(size, one_node ? 1 : 0, {"only sessions: bytes are those of rank 0"}, mine, mine);
+  std::vector<const char*> notes = {"only sessions: bytes are those of rank 0"};
+  if (!absentees_.empty()) notes.push_back(absentees_.c_str());
+  write_report(size, one_node ? 1 : 0, notes, mine, mine);
 }
 
 // Whether MPI_COMM_WORLD may be used now, be it that MPI_Init and MPI_Finalize were not seen.

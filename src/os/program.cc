@@ -49,10 +49,11 @@ Pages zeroed_statics() {
   return {reinterpret_cast<std::byte*>(first), end - first};
 }
 
-bool is_only_thread() {
+int thread_count() {
   struct stat tasks {};
   // A directory has two links more than directories in it.
-  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+  if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 3) return 0;
+  return static_cast<int>(tasks.st_nlink) - 2;
 }
 
 TouchedRuns::TouchedRuns(const Pages& pages)

@@ -18,8 +18,10 @@ struct Pages {
 // outer ones may hold other variables too. Empty where there are none, or where that is not known.
 [[nodiscard]] Pages zeroed_statics();
 
-// Whether this thread is the only one of the process. False when that is not known.
-[[nodiscard]] bool is_only_thread();
+// The threads of this process; 0 when that is not known.
+[[nodiscard]] int thread_count();
+// Whether this thread is the only one. False when that is not known.
+[[nodiscard]] inline bool is_only_thread() { return thread_count() == 1; }
 
 // One after the other the runs of pages that have been touched, of anonymous or private memory; all
 // others read as zeros, or as what their file has. Asks for a descriptor while it lives.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job does of which some ranks may have no Tutti: absent [LEVEL]. Prints "absent: N wrong".
+// What a job does of which some ranks may have no Tutti: absent [LEVEL], or absent session.
+// Prints "absent: N wrong".
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -26,9 +28,36 @@ int collectives(MPI_Comm comm) {
   return wrong;
 }
 
+#if MPI_VERSION >= 4
+// Without MPI_Init.
+int session() {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm, again;
+  int wrong = 0, rank = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "absent", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  wrong += collectives(comm);
+  MPI_Comm_dup(comm, &again);
+  wrong += collectives(again);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Comm_rank(comm, &rank);
+  if (rank == 0) std::printf("absent: %d wrong\n", wrong);
+  MPI_Comm_free(&again);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return wrong != 0;
+}
+#endif
+
 }  // namespace
 
 int main(int count, char** arguments) {
+#if MPI_VERSION >= 4
+  if (count > 1 && std::strcmp(arguments[1], "session") == 0) return session();
+#endif
   int level = count > 1 ? std::atoi(arguments[1]) : 0, provided = 0, rank = 0, size = 0, wrong = 0;
   constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                             MPI_THREAD_MULTIPLE};

@@ -58,6 +58,13 @@ def test_the_report_comes_from_a_rank_that_has_tutti(mpi: Mpi, tmp_path: Path) -
     assert {"Allreduce", "Iallgather"} < {row["collective"] for row in written["calls"]}
 
 
+@main_mpis
+def test_sessions_without_mpi_init(mpi: Mpi) -> None:
+    said = run(mpi, [WITH, WITHOUT], "session")
+    assert "rank 1 of 2 runs without Tutti" in said and said.count("tutti: ") == 1
+    assert "tutti: " not in run(mpi, [WITH, WITH], "session")
+
+
 @pytest.mark.parametrize("mpi", [MPICH, INTEL], ids=lambda mpi: mpi.name)
 def test_another_version_is_as_good_as_none(mpi: Mpi, tmp_path: Path) -> None:
     version = re.compile(rb"(\d+\.\d+\.\d+-)\d\0")

@@ -79,7 +79,11 @@ class Team : public std::enable_shared_from_this<Team> {
     return run(collective, own);
   }
 
-  // The same, nonblocking: `pending` holds the collective and the work, and goes to the driver.
+  // Whether any member says so, about a blocking call that all are in. The members must agree on
+  // all but `mine`. After a trouble, which run() will meet, false.
+  [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
+
+  // run(), nonblocking: `pending` holds the collective and the work, and goes to the driver.
   // When it comes back from there, a thread of the rank calls finish(), in any order. One that has
   // failed keeps its team.
   void start(Pending& pending);
@@ -94,6 +98,9 @@ class Team : public std::enable_shared_from_this<Team> {
   void revoke();
   [[nodiscard]] bool revoked() const;  // by any member
 
+  // Some member had a device runtime when the team was made.
+  [[nodiscard]] bool has_devices() const { return has_devices_; }
+
   [[nodiscard]] int rank() const { return fabric_.rank(); }
   [[nodiscard]] int size() const { return fabric_.size(); }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
@@ -103,7 +110,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-       bool strict);
+       bool strict, bool has_devices);
 
   // In both of its callers, so that a call costs no more than it did before there were traces.
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
@@ -130,6 +137,7 @@ class Team : public std::enable_shared_from_this<Team> {
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
   bool strict_;  // all calls are compared before each
+  bool has_devices_;
   Account account_;
   std::uint32_t calls_ = 0;
   std::unique_ptr<Background> background_;

@@ -30,7 +30,8 @@ struct Enrolment {
   std::uint64_t node;  // 0: none
   std::uint64_t slice;
   std::int32_t node_rank;
-  std::int32_t strict;  // TUTTI_CHECK, which a launcher may have given to some ranks alone
+  std::int32_t strict;   // TUTTI_CHECK, which a launcher may have given to some ranks alone
+  std::int64_t devices;  // Exchange::has_devices
 };
 
 bool same_node(const std::vector<Enrolment>& members) {
@@ -46,7 +47,8 @@ bool same_host(const std::vector<Enrolment>& members) {
 
 bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
            std::vector<Enrolment>& members) {
-  Enrolment mine{host_id(), 0, 0, 0, std::strcmp(options().check, "strict") == 0};
+  Enrolment mine{host_id(),        0, 0, 0, std::strcmp(options().check, "strict") == 0,
+                 group.has_devices};
   if (node != nullptr) {
     mine.node = node->id();
     mine.node_rank = node->rank();
@@ -122,13 +124,14 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
   why = "the node segment is full";
   if (members[0].slice == 0) return nullptr;
   std::vector<int> ranks;
-  bool strict = false;
+  bool strict = false, has_devices = false;
   for (const Enrolment& member : members) {
     ranks.push_back(member.node_rank);
     strict = strict || member.strict != 0;
+    has_devices = has_devices || member.devices != 0;
   }
-  return std::shared_ptr<Team>(
-      new Team(std::move(node), members[0].slice, std::move(ranks), group.rank, strict));
+  return std::shared_ptr<Team>(new Team(std::move(node), members[0].slice, std::move(ranks),
+                                        group.rank, strict, has_devices));
 }
 
 namespace {
@@ -235,7 +238,7 @@ void learn(const Pending& pending) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-           bool strict)
+           bool strict, bool has_devices)
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
@@ -243,7 +246,8 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       speaker_(*node_, members_, desks_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
-      strict_(strict) {
+      strict_(strict),
+      has_devices_(has_devices) {
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }
@@ -327,6 +331,23 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
+}
+
+bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
+  if (host_.failed()) return false;
+  const std::uint8_t said = mine;
+  std::uint8_t heard = 0;
+  const coll::Work question{.send = &said,
+                            .recv = &heard,
+                            .count = 1,
+                            .kernel = reduce::find(reduce::Op::bor, reduce::Type::u8)};
+  fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
+  host_.begin_call(false);
+  if (!perform(coll::Collective::allreduce, question)) {
+    desks_[static_cast<std::size_t>(rank())]->fail();
+    (void)speaker_.trouble();
+  }
+  return heard != 0;
 }
 
 Trouble Team::run(coll::Collective collective, coll::Work& work) {

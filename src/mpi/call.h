@@ -23,9 +23,9 @@ struct Call {
       : site{native, communicator, keeper} {}
 
   // To be called once both sides are complete. In place, what is received leaves the own block.
-  void settle() {
-    out.settle(true);
-    in.settle(out.empty());
+  void settle(bool with_devices) {
+    out.settle(true, with_devices);
+    in.settle(out.empty(), with_devices);
   }
   // When it is over: to where only the MPI, or a layout, can put it.
   void unpack() { in.unpack(); }

@@ -181,6 +181,8 @@ class Front {
                                          const N* counts, N count, H type, H op);
   [[nodiscard]] bool take_scan(Call<H>& call, Collective collective, const void* send, void* recv,
                                Count count, H type, H op);
+  [[nodiscard]] bool serves(Call<H>& call, bool on_device);
+  [[nodiscard]] bool stage_operands(Call<H>& call, std::size_t send_bytes, std::size_t recv_bytes);
   // (front_moves.h) `add_in` and `add_out` fill a side where its arguments are significant.
   bool add_evenly(Side<H>& side, const void* base, Count count, H type, int members);
   bool add_others(Side<H>& side, const void* base, Count count, H type, int members);

@@ -69,7 +69,8 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   if (!find_team(call, Collective::bcast) || count <= 0 || !is_member(call, root)) return false;
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return false;  // all see that alike
-  if (element.layout == nullptr && !element.opaque) [[likely]] {
+  const bool with_devices = devices::present();
+  if (element.layout == nullptr && !element.opaque && !with_devices) [[likely]] {
     call.work.recv = buffer;
     call.work.count = static_cast<std::size_t>(count) * element.bytes;
     call.work.root = root;
@@ -79,7 +80,11 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   Side<H>& side = sends ? call.out : call.in;
   side.flatten();
   side.add(buffer, 0, count, element);
-  side.settle(sends);
+  if (with_devices) {
+    call.work.root = root;
+    if (!serves(call, side.is_on_device())) return false;
+  }
+  side.settle(sends, with_devices);
   const coll::Block& block = side.blocks()[0];
   call.work = {.recv = block.address, .count = block.bytes, .root = root};
   return block.address != nullptr;
@@ -145,7 +150,8 @@ bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count
     call.work.send = recv;
   }
   if (!all) call.work.root = root;
-  return call.work.send != nullptr && (!gets_result || recv != nullptr);
+  if (call.work.send == nullptr || (gets_result && recv == nullptr)) return false;
+  return !devices::present() || stage_operands(call, call.work.bytes(), call.work.bytes());
 }
 
 template <class H>
@@ -169,12 +175,42 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
   if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
   if (!may_receive(call, send, recv)) return false;
+  if (send == in_place()) work.send = recv;
+  if (devices::present()) [[unlikely]] {
+    const coll::Slice& own = work.parts[static_cast<std::size_t>(call.team->rank())];
+    if (!stage_operands(call, work.bytes(), own.count * work.element_bytes)) return false;
+  }
   // In place the result would replace operands that others still read.
   if (send == in_place()) {
     call.copy.reset(work.bytes());
-    reduce::copy(call.copy.get(), recv, work.bytes());
+    reduce::copy(call.copy.get(), work.send, work.bytes());
     work.send = call.copy.get();
   }
+  return true;
+}
+
+// Where a device runtime is loaded: whether Tutti serves a call in which buffers of this rank are a
+// device's, or not. Where all members know of a runtime they agree, and leave a blocking call
+// of which any buffer is a device's to the MPI. Otherwise nobody may leave: the others cannot know.
+template <class H>
+bool Front<H>::serves(Call<H>& call, bool on_device) {
+  if (!call.blocking() || !call.team->has_devices()) return true;
+  if (!call.team->any(call.collective, call.work, on_device)) return true;
+  return leave(call, "buffer in device memory");
+}
+
+// The operands, and the place of the result, in memory of the host. In place they are the same.
+template <class H>
+bool Front<H>::stage_operands(Call<H>& call, std::size_t send_bytes, std::size_t recv_bytes) {
+  coll::Work& work = call.work;
+  const bool in_place = work.send == work.recv;
+  const bool on_device = devices::owns(work.send) || (recv_bytes > 0 && devices::owns(work.recv));
+  if (!serves(call, on_device)) return false;
+  if (!on_device) return true;
+  if (!in_place) work.send = call.out.stage(const_cast<void*>(work.send), send_bytes, true);
+  if (work.recv == nullptr) return true;
+  work.recv = call.in.stage(work.recv, in_place ? send_bytes : recv_bytes, in_place);
+  if (in_place) work.send = work.recv;
   return true;
 }
 
@@ -188,7 +224,8 @@ bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send,
   if (!plan(call, type, op)) return false;
   if (!may_receive(call, send, recv)) return false;
   const bool gets_result = collective == Collective::scan || call.team->rank() > 0;
-  return call.work.send != nullptr && (!gets_result || recv != nullptr);
+  if (call.work.send == nullptr || (gets_result && recv == nullptr)) return false;
+  return !devices::present() || stage_operands(call, call.work.bytes(), call.work.bytes());
 }
 
 template <class H>

@@ -43,6 +43,7 @@ const Entries& Front<H>::open(const Library& library) {
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
+  os::watch_loads();
 
   static Entries entries{forms<int, int>(),
                          completing(),
@@ -283,6 +284,7 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
   }
   if (*commons::noted() != '\0') notes.push_back(commons::noted());
   if (node != nullptr && *node->kept_free() != '\0') notes.push_back(node->kept_free());
+  if (devices::copied()) notes.push_back("buffers in device memory passed through the host");
   const Ledger::Run run{version,      name_of(library_.family),      ranks, nodes,
                         notes.data(), static_cast<int>(notes.size())};
   if (!ledger_.write(options().report, run, mine, all))
@@ -327,6 +329,7 @@ engine::Exchange Front<H>::exchange(H comm) const {
   engine::Exchange group;
   native_.comm_rank(comm, &group.rank);
   native_.comm_size(comm, &group.size);
+  group.has_devices = devices::present();
   group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
     return native_.small.allgather(mine, count, byte_, all, count, byte_, comm) == 0;
@@ -404,6 +407,7 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
     seat->why = "some ranks run without Tutti";
   else
     seat->team = engine::Team::create(exchange(comm), home(), seat->why);
+  if (seat->team != nullptr && seat->team->has_devices()) devices::expect();
   if (seat->team != nullptr) settle_at(seat->team->node());
   if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
   return seat.release();

@@ -67,11 +67,14 @@ template <class H>
 
 template <class H>
 [[gnu::always_inline]] inline bool Front<H>::move(Call<H>& call, int root, std::size_t bytes) {
-  call.settle();
   if (call.alike && stays(call) && refuses_alias(call.collective, false)) [[unlikely]]
     return false;
-  call.work.count = bytes;
   call.work.root = root;
+  const bool with_devices = devices::present();
+  if (with_devices && !serves(call, call.out.is_on_device() || call.in.is_on_device())) [[unlikely]]
+    return false;
+  call.settle(with_devices);
+  call.work.count = bytes;
   call.work.out = call.out.blocks();
   call.work.in = call.in.blocks();
   return true;
@@ -134,7 +137,10 @@ template <class Add>
   if (bytes == 0) return false;
   if (send != in_place())
     return add_evenly(call.out, send, send_count, send_type, 1) && move(call, 0, bytes);
-  call.in.settle(true);
+  const bool with_devices = devices::present();
+  if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
+    return false;
+  call.in.settle(true, with_devices);
   const auto me = static_cast<std::size_t>(call.team->rank());
   call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
   return true;
@@ -151,8 +157,11 @@ template <class AddOut, class AddIn>
   const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
   if (even && bytes == 0) return false;
   if (send != in_place()) return add_out(call.out, call.team->size()) && move(call, 0, bytes);
+  const bool with_devices = devices::present();
+  if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
+    return false;
   // What is sent will be overwritten by what is received, so it is sent from a copy.
-  call.in.settle(true);
+  call.in.settle(true, with_devices);
   call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
   std::byte* next = call.copy.get();
   const Described<H> byte{byte_, 1, 1};

@@ -5,12 +5,14 @@
 
 #include <climits>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/base.h"
 #include "coll/coll.h"
+#include "mpi/devices.h"
 #include "mpi/layouts.h"
 #include "mpi/packing.h"
 
@@ -189,10 +191,30 @@ class Side {
     for (int i = 0; i < members; ++i, address += bytes) *block++ = {address, bytes, nullptr};
   }
 
-  // After the last add: gives opaque blocks a place, and fills it with what is to be sent.
-  void settle(bool fill) {
+  // After the last add: gives blocks that peers cannot reach a place that they can, and fills it
+  // with what is to be sent.
+  // `with_devices`: devices::present().
+  void settle(bool fill, bool with_devices) {
     if (special_ != nullptr) [[unlikely]]
       settle_special(fill);
+    if (with_devices) [[unlikely]]
+      stage_blocks(fill);
+  }
+  // For what is no block: memory of the host for `user`, if that is a device's.
+  void* stage(void* user, std::size_t bytes, bool fill) {
+    if (bytes == 0 || !devices::owns(user)) return user;
+    Staged& staged = special().staged.emplace_back(static_cast<std::byte*>(user), bytes);
+    if (fill) devices::copy_to_host(staged.host.get(), user, bytes);
+    return staged.host.get();
+  }
+  // Whether any of it is a device's; before settle().
+  [[nodiscard]] bool is_on_device() const {
+    for (const coll::Block& block : blocks())
+      if (block.bytes > 0 && devices::owns(first_of(block))) return true;
+    if (special_ != nullptr)
+      for (const Opaque& part : special_->parts)
+        if (part.on_device) return true;
+    return false;
   }
   // Afterwards, what was received.
   void unpack() {
@@ -214,6 +236,14 @@ class Side {
     std::byte* user;
     Count count;
     Described<H> type;
+    bool on_device;
+  };
+  // Memory of a device, in a copy.
+  struct Staged {
+    Staged(std::byte* address, std::size_t size) : user(address), bytes(size), host(size) {}
+    std::byte* user;
+    std::size_t bytes;
+    Temporary host;
   };
   // Those blocks, in a copy without gaps.
   struct Special {
@@ -222,7 +252,12 @@ class Side {
     std::size_t bytes = 0;
     H packs_on;  // the communicator
     Temporary packed;
+    std::deque<Staged> staged;
   };
+  Special& special() {
+    if (special_ == nullptr) special_ = std::make_unique<Special>(site_.comm);
+    return *special_;
+  }
 
   void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type) {
     const layout::Layout* layout = type.layout;
@@ -230,16 +265,42 @@ class Side {
       address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
       layout = nullptr;
     }
+    // Only an MPI that knows devices can pack there.
+    const bool on_device = bytes > 0 && devices::present() &&
+                           devices::owns(address + (layout != nullptr ? layout->first() : 0));
+    if (on_device && layout != nullptr) {
+      layout = type.layout = nullptr;
+      type.opaque = true;
+    }
     Keeper<H>* const keeper = site_.keeper;
     if (keeper != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) keeper->keep(type);
     if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
-      if (special_ == nullptr) special_ = std::make_unique<Special>(site_.comm);
+      (void)special();
       if (keeper != nullptr && type.opaque) special_->packs_on = keeper->packs_on(site_.comm);
-      special_->parts.push_back({blocks_.size(), address, count, type});
+      special_->parts.push_back({blocks_.size(), address, count, type, on_device});
       special_->bytes += bytes;
       layout = nullptr;
     }
     blocks_.push_back({address, bytes, layout});
+  }
+
+  static const std::byte* first_of(const coll::Block& block) {
+    return block.address + (block.layout != nullptr ? block.layout->first() : 0);
+  }
+  // Blocks that follow each other are one.
+  void stage_blocks(bool fill) {
+    const std::span<coll::Block> all{blocks_.data(), blocks_.size()};
+    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
+      std::size_t bytes = all[i].bytes;
+      for (next = i + 1; next < all.size() && all[i].layout == nullptr; ++next) {
+        if (all[next].layout != nullptr || all[next].address != all[i].address + bytes) break;
+        bytes += all[next].bytes;
+      }
+      if (all[i].layout != nullptr) continue;  // of the host
+      std::byte* const host = static_cast<std::byte*>(stage(all[i].address, bytes, fill));
+      for (std::byte* const user = all[i].address; i < next; ++i)
+        all[i].address = host + (all[i].address - user);
+    }
   }
 
   void settle_special(bool fill) {
@@ -259,6 +320,8 @@ class Side {
     }
   }
   void unpack_special() {
+    for (Staged& staged : special_->staged)
+      devices::copy_to_device(staged.user, staged.host.get(), staged.bytes);
     for (const Opaque& part : special_->parts) {
       const coll::Block& block = blocks_.data()[part.index];
       if (part.type.layout != nullptr)

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "commons/commons.h"
+#include "os/loads.h"
 #include "preload/move.h"
 #include "preload/next.h"
 
@@ -45,6 +46,7 @@ TUTTI_EXPORT void* malloc(std::size_t bytes) noexcept {
 }
 
 TUTTI_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  tutti::os::note_load(__builtin_return_address(0));
   void* block = overflows(count, bytes) ? nullptr : take(count * bytes, 1, true);
   return block != nullptr ? block : next.calloc(count, bytes);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/devices.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "mpi/devices_runtimes.h"
+
+namespace tutti::mpi::devices {
+namespace {
+
+std::mutex g_looking;
+std::atomic<Cuda*> g_cuda{nullptr};
+std::atomic<Hip*> g_hip{nullptr};
+std::atomic<LevelZero*> g_level_zero{nullptr};
+std::atomic<bool> g_expected{false}, g_copied{false};
+
+// The file of a loaded object whose name has this in it; "" for none. The loader's lock is held, so
+// that only the name is taken.
+struct Search {
+  const char* part;
+  char name[4096];
+};
+int look_at(dl_phdr_info* info, std::size_t, void* into) {
+  auto& search = *static_cast<Search*>(into);
+  const char* slash = std::strrchr(info->dlpi_name, '/');
+  const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (std::strncmp(file, search.part, std::strlen(search.part)) != 0 ||
+      std::strlen(info->dlpi_name) >= sizeof search.name)
+    return 0;
+  std::strcpy(search.name, info->dlpi_name);
+  return 1;
+}
+
+// What it has found stays loaded.
+template <class Runtime>
+void find(std::atomic<Runtime*>& found, const char* file) {
+  if (found != nullptr) return;
+  Search search{file, ""};
+  if (::dl_iterate_phdr(look_at, &search) == 0) return;
+  void* const library = ::dlopen(search.name, RTLD_NOLOAD | RTLD_LAZY);
+  if (library == nullptr) return;
+  auto* const runtime = new Runtime;
+  if (runtime->load(library))
+    found.store(runtime, std::memory_order_release);
+  else
+    delete runtime;
+}
+
+bool is_any_present() {
+  return g_expected.load(std::memory_order_relaxed) ||
+         g_cuda.load(std::memory_order_acquire) != nullptr ||
+         g_hip.load(std::memory_order_acquire) != nullptr ||
+         g_level_zero.load(std::memory_order_acquire) != nullptr;
+}
+
+// Calls body(runtime) for those that are present until one returns true.
+template <class Body>
+bool any(Body body) {
+  Cuda* const cuda = g_cuda.load(std::memory_order_acquire);
+  Hip* const hip = g_hip.load(std::memory_order_acquire);
+  LevelZero* const level_zero = g_level_zero.load(std::memory_order_acquire);
+  return (cuda != nullptr && body(*cuda)) || (hip != nullptr && body(*hip)) ||
+         (level_zero != nullptr && body(*level_zero));
+}
+
+void copy(void* to, const void* from, const void* device, std::size_t bytes) {
+  g_copied.store(true, std::memory_order_relaxed);
+  if (any([=](auto& runtime) {
+        return runtime.owns(device) && runtime.copy(to, from, device, bytes);
+      }))
+    return;
+  log::fatal("%zu bytes could not be copied between the host and a device's memory", bytes);
+  std::abort();
+}
+
+}  // namespace
+
+void expect() {
+  const std::lock_guard lock(g_looking);
+  g_expected.store(true, std::memory_order_relaxed);
+  g_none_at.store(0, std::memory_order_relaxed);
+}
+
+bool look() {
+  static std::atomic<std::uint64_t> seen{0};
+  const std::uint64_t now = os::loads();
+  if (now == seen.load(std::memory_order_acquire)) return is_any_present();
+  const std::lock_guard lock(g_looking);
+  // A load that another thread is in the midst of is waited for.
+  if (void* const self = ::dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY)) ::dlclose(self);
+  find(g_cuda, "libcuda.so");
+  find(g_hip, "libamdhip64.so");
+  find(g_level_zero, "libze_loader.so");
+  const bool present = is_any_present();
+  seen.store(now, std::memory_order_release);
+  if (!present) g_none_at.store(now, std::memory_order_relaxed);
+  return present;
+}
+
+bool owns(const void* address) {
+  if (address == nullptr || commons::owns(address)) return false;
+  return any([address](auto& runtime) { return runtime.owns(address); });
+}
+
+void copy_to_host(void* host, const void* device, std::size_t bytes) {
+  copy(host, device, device, bytes);
+}
+void copy_to_device(void* device, const void* host, std::size_t bytes) {
+  copy(device, host, device, bytes);
+}
+bool copied() { return g_copied.load(std::memory_order_relaxed); }
+
+}  // namespace tutti::mpi::devices

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Buffers in the memory of GPUs, with stand-ins for their runtimes and for an MPI that knows them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpis import LIBRARY, MAIN, PROGRAMS, Mpi, up_to_date
+
+RUNTIMES = {
+    "CUDA": "libcuda.so.1",
+    "HIP5": "libamdhip64.so.5",
+    "HIP6": "libamdhip64.so.6",
+    "ZE": "libze_loader.so.1",
+}
+NONBLOCKING = {"Ibcast", "Iallreduce", "Igatherv", "Iallgather", "Ialltoall"}
+
+
+def runtime(name: str) -> Path:
+    source = Path(__file__).with_name("gpu.cc")
+    library = PROGRAMS / "gpu" / name.lower() / RUNTIMES[name]
+    if not up_to_date(library, [source, source.with_suffix(".h")]):
+        library.parent.mkdir(parents=True, exist_ok=True)
+        command = ["g++", "-O1", "-g1", "-std=c++17", "-shared", "-fPIC", f"-DGPU_{name}"]
+        subprocess.run([*command, str(source), "-o", str(library)], check=True)
+    return library
+
+
+def run(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> tuple[dict, dict]:
+    """What became of each collective, and the runtime's copies for each kind of memory."""
+    report = tmp_path / "report.json"
+    player = mpi.compile("gpu_mpi.cc", "-shared", "-fPIC", "-Wl,--no-as-needed")
+    options = {"LD_PRELOAD": f"{LIBRARY}:{player}", "TUTTI_REPORT": str(report)}
+    command = [str(mpi.compile("devices.cc")), when, str(runtime(name))]
+    result = mpi.run(ranks, command, options)
+    assert result.returncode == 0 and "devices: 0 wrong" in result.stdout, result.stdout[-3000:]
+    copies: dict[str, int] = {}
+    for kind, count in re.findall(r"^(.+) copies (\d+)$", result.stdout, re.MULTILINE):
+        copies[kind] = copies.get(kind, 0) + int(count)
+    found = json.loads(report.read_text())
+    return {row["collective"]: row for row in found["calls"]} | {"notes": found["notes"]}, copies
+
+
+def goes_to_the_mpi(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> None:
+    calls, copies = run(mpi, ranks, when, name, tmp_path)
+    calls.pop("notes")
+    assert len(calls) == 17 + len(NONBLOCKING)
+    for collective, row in calls.items():
+        assert row["taken"] > 0
+        left = 0 if collective == "Barrier" or collective in NONBLOCKING else row["left"]
+        assert row["left"] == left and (left == 0 or left >= 6)
+        assert row["reasons"] == ({"buffer in device memory": left} if left else {})
+    assert set(copies.values()) == {0} and len(copies) == 6
+
+
+def passes_through_the_host(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> None:
+    calls, copies = run(mpi, ranks, when, name, tmp_path)
+    assert any("device memory" in note for note in calls.pop("notes"))
+    assert all(row["left"] == 0 for row in calls.values())
+    for kind, count in copies.items():
+        assert (count > 0) == (kind not in ("managed", "pinned")), kind
+
+
+# One runtime on each MPI, and all on one.
+CASES = [(mpi, "CUDA") for mpi in MAIN] + [(MAIN[0], name) for name in RUNTIMES][1:]
+every_case = pytest.mark.parametrize(
+    ("mpi", "name"), CASES, ids=[f"{mpi.name}-{name}" for mpi, name in CASES]
+)
+
+
+@every_case
+def test_device_memory_goes_to_the_mpi(mpi: Mpi, name: str, tmp_path) -> None:
+    goes_to_the_mpi(mpi, 2, "first", name, tmp_path)
+
+
+@every_case
+def test_a_runtime_that_comes_late(mpi: Mpi, name: str, tmp_path) -> None:
+    passes_through_the_host(mpi, 2, "late", name, tmp_path)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_one_rank_with_a_device(mpi: Mpi, tmp_path) -> None:
+    goes_to_the_mpi(mpi, 3, "first-one", "CUDA", tmp_path)
+    passes_through_the_host(mpi, 3, "late-one", "CUDA", tmp_path)

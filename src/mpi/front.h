@@ -401,11 +401,13 @@ class Front {
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.
   std::mutex living_;
+  std::mutex opening_;       // of a session, and the end of the last one; before living_
   std::vector<H> sessions_;  // that are open; under living_
   std::atomic<bool> has_sessions_{false};
   std::atomic<bool> prepared_{false};  // written under living_
   std::atomic<bool> has_world_{false};
   std::atomic<bool> world_over_{false};
+  std::atomic<bool> world_begins_{false};         // by MPI_Init, perhaps in another thread
   std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
   int keyval_ = 0;

@@ -79,6 +79,7 @@ int init_and_see_cpus(Init init) {
 template <class H>
 int Front<H>::init(int* argc, char*** argv) {
   const Signing signing;
+  self_->world_begins_ = true;
   const int result = init_and_see_cpus([&] { return self_->native_.init(argc, argv); });
   if (result == 0) self_->start();
   return result;
@@ -87,6 +88,7 @@ int Front<H>::init(int* argc, char*** argv) {
 template <class H>
 int Front<H>::init_thread(int* argc, char*** argv, int required, int* provided) {
   const Signing signing;
+  self_->world_begins_ = true;
   const int result =
       init_and_see_cpus([&] { return self_->native_.init_thread(argc, argv, required, provided); });
   if (result == 0) self_->start();

@@ -19,13 +19,16 @@ int Front<H>::session_init(Word info, Word handler, void* session) {
   Front& self = *self_;
   // A program may look for sessions in the process, and finds Tutti's.
   if (self.native_.session_init == nullptr) return error_classes(self.library_.family).other;
+  // One after the other: what is learned of the first is known before any other thread has one, and
+  // none begins while the last one ends.
+  const std::lock_guard opening(self.opening_);
   int before = 0, after = 0;
   self.native_.initialized(&before);
   const Signing signing;
   const int result = self.native_.session_init(handle(info), handle(handler), session);
   if (result != 0) return result;
   self.native_.initialized(&after);
-  if (before == 0 && after != 0) self.session_initializes_ = true;
+  if (before == 0 && after != 0 && !self.world_begins_) self.session_initializes_ = true;
   H opened{};
   std::memcpy(&opened, session, sizeof opened);
   const std::lock_guard lock(self.living_);
@@ -40,13 +43,16 @@ int Front<H>::session_finalize(void* session) {
   if (self.native_.session_finalize == nullptr) return error_classes(self.library_.family).other;
   H closing{};
   std::memcpy(&closing, session, sizeof closing);
-  bool last = false;
   {
-    const std::lock_guard lock(self.living_);
-    last = std::erase(self.sessions_, closing) != 0 && self.sessions_.empty();
-    self.has_sessions_ = !self.sessions_.empty();
+    const std::lock_guard opening(self.opening_);
+    bool last = false;
+    {
+      const std::lock_guard lock(self.living_);
+      last = std::erase(self.sessions_, closing) != 0 && self.sessions_.empty();
+      self.has_sessions_ = !self.sessions_.empty();
+    }
+    if (last && self.prepared_ && !self.look_for_world()) self.end_last_session(closing);
   }
-  if (last && self.prepared_ && !self.look_for_world()) self.end_last_session(closing);
   return self.native_.session_finalize(session);
 }
 

@@ -18,8 +18,6 @@ class Window {
   // False, and errno, when there is no address space. The descriptor may be closed afterwards.
   [[nodiscard]] bool map(int fd, std::size_t bytes);
   void unmap();
-  // Leaves the mapping to the end of the process.
-  void forget() { base_ = nullptr; }
 
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -13,6 +13,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <list>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -94,10 +96,20 @@ std::uint64_t bytes_to_make() {
   return std::min(usual_bytes, std::bit_floor(most));
 }
 
+struct Kept {
+  os::Window window;
+  int member;
+};
+std::mutex g_keeping;
+std::list<Kept>& kept() {
+  static auto* const value = new std::list<Kept>;  // the process ends with what is in it
+  return *value;
+}
+
 }  // namespace
 
 Segment::~Segment() {
-  if (base() != nullptr && !sign_out()) window_.forget();
+  if (base() != nullptr && !sign_out(base(), signed_in_)) keep_for_a_while();
   close_descriptor();
 }
 
@@ -199,6 +211,7 @@ Desk* Segment::desk(std::uint64_t offset, int index) const {
 }
 
 void Segment::sign_in(int member) {
+  leave_those_kept();
   if (static_cast<std::uint64_t>(member) >= most_members) return;  // noticed later, by its process
   pthread_mutexattr_t attributes;
   ::pthread_mutexattr_init(&attributes);
@@ -210,10 +223,21 @@ void Segment::sign_in(int member) {
   ::pthread_mutexattr_destroy(&attributes);
 }
 
-// False: the thread that signed in still holds its mutex, which must then stay mapped.
-bool Segment::sign_out() {
-  if (signed_in_ < 0) return true;
-  return ::pthread_mutex_unlock(presence_of(base(), std::exchange(signed_in_, -1))) == 0;
+// False: another thread has signed in, and its mutex must stay mapped while it lives.
+bool Segment::sign_out(std::byte* base, int member) {
+  if (member < 0 || ::pthread_mutex_unlock(presence_of(base, member)) == 0) return true;
+  const auto* presence = reinterpret_cast<std::atomic<std::uint32_t>*>(presence_of(base, member));
+  return marked_as_ended(*presence);
+}
+
+// Whichever thread makes or leaves a segment later looks whether it is the one, or that has ended.
+void Segment::keep_for_a_while() {
+  const std::lock_guard lock(g_keeping);
+  kept().push_back({std::move(window_), signed_in_});
+}
+void Segment::leave_those_kept() {
+  const std::lock_guard lock(g_keeping);
+  kept().remove_if([](const Kept& each) { return sign_out(each.window.base(), each.member); });
 }
 
 const std::atomic<std::uint32_t>& Segment::presence(int member) const {

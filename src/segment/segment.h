@@ -57,7 +57,9 @@ class Segment {
   [[nodiscard]] static bool marked_as_ended(const std::atomic<std::uint32_t>& presence);
 
  private:
-  [[nodiscard]] bool sign_out();
+  [[nodiscard]] static bool sign_out(std::byte* base, int member);
+  void keep_for_a_while();
+  static void leave_those_kept();
 
   [[nodiscard]] std::byte* base() const { return window_.base(); }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -158,8 +159,11 @@ int left_behind() {
   }
   closedir(threads);
   std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);)
-    left += line.find("tutti-segment") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("tutti-segment") == std::string::npos) continue;
+    std::printf("left: %s\n", line.c_str());
+    ++left;
+  }
   if (left > 0) std::printf("WRONG: %d threads and segments are left\n", left);
   return left;
 }
@@ -188,6 +192,20 @@ int several() {
   return wrong + left_behind();
 }
 
+// Threads come, and go on together.
+class Gate {
+ public:
+  explicit Gate(int threads) : threads_(threads) {}
+  void pass() {
+    const int before = come_.fetch_add(1);
+    while (come_.load() < (before / threads_ + 1) * threads_) std::this_thread::yield();
+  }
+
+ private:
+  const int threads_;
+  std::atomic<int> come_{0};
+};
+
 // Each thread has a session of its own, and its life.
 int threads() {
   constexpr int count = 3;
@@ -214,6 +232,41 @@ int threads() {
   MPI_Comm_free(&comm);
   MPI_Info_free(&info);
   MPI_Session_finalize(&session);
+  return sum;
+}
+
+// Threads open sessions at the same time, each its own, and close them at the same time. `turns`:
+// communicators are made one after the other, and then used, which is all that some MPIs can do.
+int at_once(int count, bool turns) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+  Gate open(count), made(count), close(count);
+  std::atomic<int> turn{0};
+  std::vector<int> wrong(count), ranks(count), sizes(count);
+  std::vector<std::thread> running;
+  for (int t = 0; t < count; ++t)
+    running.emplace_back([&, t] {
+      MPI_Session mine;
+      open.pass();
+      MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &mine);
+      while (turns && turn.load() != t) std::this_thread::yield();
+      const std::string tag = "once." + std::to_string(t);
+      const MPI_Comm comm = comm_of(mine, "mpi://WORLD", tag.c_str());
+      turn.store(t + 1);
+      if (turns) made.pass();
+      MPI_Comm_rank(comm, &ranks[t]);
+      MPI_Comm_size(comm, &sizes[t]);
+      wrong[t] += start_and_wait(comm) + try_and_free(comm);
+      close.pass();  // not every MPI can open one after the last was closed
+      MPI_Session_finalize(&mine);
+    });
+  int sum = 0;
+  for (std::thread& thread : running) thread.join();
+  for (int t = 0; t < count; ++t) sum += wrong[t];
+  MPI_Info_free(&info);
+  rank = ranks[0];
+  size = sizes[0];
   return sum;
 }
 
@@ -296,6 +349,11 @@ int life(const std::string& what, int* argc, char*** argv) {
   if (what == "again") return again();
   if (what == "several") return several();
   if (what == "threads") return threads();
+  if (what == "at-once-2") return at_once(2, false);
+  if (what == "at-once-8") return at_once(8, false);
+  if (what == "at-once-turns") return at_once(4, true);
+  // What threads that have ended have left goes with the next life.
+  if (what == "at-once-before") return at_once(4, false) + only() + left_behind();
   if (what == "errors") return errors();
   if (what == "around") return around(argc, argv);
   if (what == "ahead") return ahead(argc, argv);

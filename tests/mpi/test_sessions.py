@@ -36,6 +36,10 @@ LIVES = [
     ("again", 2, [MPICH, MPICH_ABI]),  # the others: crash after the last session was closed
     ("several", 2, MAIN),
     ("threads", 2, [MPICH, INTEL]),  # OPENMPI: hangs when two make communicators
+    ("at-once-2", 2, [MPICH, INTEL]),
+    ("at-once-8", 2, [MPICH]),  # INTEL: takes minutes where ranks share cores
+    ("at-once-turns", 2, [OPENMPI]),
+    ("at-once-before", 2, [MPICH]),
     ("beside", 2, MAIN),
     ("around", 2, [OPENMPI, MPICH, MPICH_ABI]),  # INTEL: takes MPI_Init for a second one
 ]

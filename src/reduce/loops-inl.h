@@ -43,6 +43,20 @@ struct Combined {
   }
 };
 
+// The same of four operands: (first op second) op (third op fourth).
+template <class F, class T>
+struct Combined4 {
+  using Lane = T;
+  static constexpr std::size_t granule = F::granule;
+  Combined<F, T> left;
+  Combined<F, T> right;
+
+  template <class D>
+  HWY_INLINE hn::VFromD<D> at(D d, std::size_t i) const {
+    return F::of(d, left.at(d, i), right.at(d, i));
+  }
+};
+
 struct Copied {
   using Lane = std::uint8_t;
   static constexpr std::size_t granule = 1;
@@ -232,7 +246,19 @@ void apply2(void* out_a, void* out_b, const void* left, const void* right, std::
 }
 
 template <class F, class T, std::size_t lanes_each = 1>
-inline constexpr Kernel kernel = {apply<F, T, lanes_each>, apply2<F, T, lanes_each>};
+void apply4(void* out, const void* const in[4], std::size_t count, Stores stores) {
+  if constexpr (lanes_each == 1) {
+    const auto operand = [in](int q) { return static_cast<const T*>(in[q]); };
+    const Combined4<F, T> all = {{operand(0), operand(1)}, {operand(2), operand(3)}};
+    run(all, OneOutput<T>{static_cast<T*>(out)}, count, stores);
+  } else {
+    apply4<F, T>(out, in, count * lanes_each, stores);
+  }
+}
+
+template <class F, class T, std::size_t lanes_each = 1>
+inline constexpr Kernel kernel = {apply<F, T, lanes_each>, apply2<F, T, lanes_each>,
+                                  apply4<F, T, lanes_each>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tutti::reduce

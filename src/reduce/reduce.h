@@ -47,6 +47,9 @@ struct Kernel {
   // output may be either input exactly.
   void (*apply2)(void* out_a, void* out_b, const void* left, const void* right, std::size_t count,
                  Stores stores);
+  // out[i] = (in[0][i] op in[1][i]) op (in[2][i] op in[3][i]), in one pass over all of them. `out`
+  // may be one of them exactly.
+  void (*apply4)(void* out, const void* const in[4], std::size_t count, Stores stores);
 };
 
 // nullptr when MPI does not define `op` on `type` (or no kernel is worth having): ask the MPI.

@@ -34,17 +34,40 @@ void locate(void* out_a, void* out_b, const void* left, const void* right, std::
   }
 }
 
-template <auto* one, auto* two>
+template <class F, class T>
+void loop4(void* out, const void* const in[4], std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto operand = [in, i](int q) { return static_cast<const T*>(in[q])[i]; };
+    const T result = F::of(F::of(operand(0), operand(1)), F::of(operand(2), operand(3)));
+    store(static_cast<T*>(out) + i, result);
+  }
+}
+
+template <class F, class P>
+void locate4(void* out, const void* const in[4], std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto operand = [in, i](int q) { return static_cast<const P*>(in[q]) + i; };
+    const auto better = [](const P* l, const P* r) { return F::takes_right(*l, *r) ? r : l; };
+    std::byte winner[sizeof(P)];
+    std::memcpy(winner, better(better(operand(0), operand(1)), better(operand(2), operand(3))),
+                sizeof(P));
+    std::memcpy(static_cast<P*>(out) + i, winner, sizeof(P));
+  }
+}
+
+template <auto* one, auto* two, auto* four>
 constexpr Kernel kernel_of() {
   return {.apply = [](void* out, const void* left, const void* right, std::size_t count,
                       Stores) { one(out, nullptr, left, right, count); },
           .apply2 = [](void* out_a, void* out_b, const void* left, const void* right,
-                       std::size_t count, Stores) { two(out_a, out_b, left, right, count); }};
+                       std::size_t count, Stores) { two(out_a, out_b, left, right, count); },
+          .apply4 = [](void* out, const void* const in[4], std::size_t count,
+                       Stores) { four(out, in, count); }};
 }
 template <class F, class T>
-constexpr Kernel kernel = kernel_of<loop<F, T, false>, loop<F, T, true>>();
+constexpr Kernel kernel = kernel_of<loop<F, T, false>, loop<F, T, true>, loop4<F, T>>();
 template <class F, class P>
-constexpr Kernel locator = kernel_of<locate<F, P, false>, locate<F, P, true>>();
+constexpr Kernel locator = kernel_of<locate<F, P, false>, locate<F, P, true>, locate4<F, P>>();
 
 template <class T>
 constexpr void add_arithmetic(Row& row) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Element kinds for tests of collectives. Most of their operations neither commute nor associate,
-// so that a result is right only if it is r0 op (r1 op (... op r[P-1])), each operand once.
+// so that a result is right only if operands meet in the one order that is meant, each of them
+// once.
 #pragma once
 
 #include <array>
@@ -67,6 +68,15 @@ void apply2(void* out_a, void* out_b, const void* left, const void* right, std::
   for (std::size_t i = 0; i < count * words; ++i) a[i] = b[i] = Operation::of(l[i], r[i]);
 }
 
+template <class T, std::size_t words, class Operation>
+void apply4(void* out, const void* const in[4], std::size_t count, Stores) {
+  auto* o = static_cast<T*>(out);
+  const auto operand = [in](int q) { return static_cast<const T*>(in[q]); };
+  for (std::size_t i = 0; i < count * words; ++i)
+    o[i] = Operation::of(Operation::of(operand(0)[i], operand(1)[i]),
+                         Operation::of(operand(2)[i], operand(3)[i]));
+}
+
 struct Kind {
   const char* name;
   std::size_t bytes;      // of an element
@@ -83,7 +93,7 @@ constexpr Kind kind(const char* name) {
           alignof(T),
           std::is_same_v<T, float>,
           !std::is_same_v<T, float> && !std::is_same_v<Operation, Hash>,
-          {apply<T, words, Operation>, apply2<T, words, Operation>}};
+          {apply<T, words, Operation>, apply2<T, words, Operation>, apply4<T, words, Operation>}};
 }
 
 inline constexpr Kind kinds[] = {

@@ -3,6 +3,7 @@
 // bit: lengths, alignments, in place, one and two outputs, both kinds of stores, slices.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "reduce/targets.h"
@@ -184,6 +185,47 @@ TEST(ReduceKernels, BuffersMisalignedForTheirType) {
         ASSERT_TRUE(
             check(p, {0, count, Place::apart, true, Place::apart, stores, off, 1, off, 16}));
         ASSERT_TRUE(check(p, {0, count, Place::apart, true, Place::apart, stores, 0, 0, 32, off}));
+      }
+    }
+  });
+}
+
+// Four operands in one pass are the three steps that they stand for, wherever the result goes.
+TEST(ReduceKernels, FourOperands) {
+  for_each_kernel([](const Target& target, Op op, Type type) {
+    SCOPED_TRACE(describe(target, op, type));
+    constexpr std::size_t longest = 300;
+    const std::size_t each = size_of(type), align = alignment_of(type);
+    Operands operands(31 * static_cast<std::uint64_t>(type) + static_cast<std::uint64_t>(op));
+    std::vector<Bytes> all;
+    for (int q = 0; q < 4; ++q) all.push_back(operands.make(type, longest));
+    const Kernel* reference = find_scalar(op, type);
+    Bytes left(longest * each), right(longest * each), expected(longest * each);
+    const auto meet = [&](Bytes& sum, const Bytes& a, const Bytes& b) {
+      reference->apply(sum.data(), a.data(), b.data(), longest, Stores::plain);
+    };
+    meet(left, all[0], all[1]);
+    meet(right, all[2], all[3]);
+    meet(expected, left, right);
+    std::mt19937_64 random(2);
+    for (std::size_t count = 0; count <= longest; count += 1 + count / 40) {
+      for (int place = 0; place <= 4; ++place) {  // over an operand, or apart
+        const Stores stores = random() % 2 == 0 ? Stores::plain : Stores::streaming;
+        std::vector<std::unique_ptr<Guarded>> in;
+        for (const Bytes& operand : all)
+          in.push_back(std::make_unique<Guarded>(random() % 64 / align * align, operand.data(),
+                                                 count * each));
+        in.push_back(std::make_unique<Guarded>(random() % 64 / align * align, count * each));
+        const void* const from[] = {in[0]->data(), in[1]->data(), in[2]->data(), in[3]->data()};
+        target.find(op, type)->apply4(in[static_cast<std::size_t>(place)]->data(), from, count,
+                                      stores);
+        for (int q = 0; q <= 4; ++q) {
+          const auto i = static_cast<std::size_t>(q);
+          ASSERT_TRUE(in[i]->guards_intact()) << count << " over " << place;
+          if (q == 4 && place != 4) continue;
+          const std::byte* wanted = q == place ? expected.data() : all[i].data();
+          ASSERT_TRUE(in[i]->equals(wanted)) << q << " of " << count << " over " << place;
+        }
       }
     }
   });

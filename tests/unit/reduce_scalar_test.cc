@@ -162,6 +162,7 @@ TEST(ReduceScalar, AsManyKernelsAsMpiDefines) {
       if (kernel == nullptr) continue;
       EXPECT_NE(kernel->apply, nullptr);
       EXPECT_NE(kernel->apply2, nullptr);
+      EXPECT_NE(kernel->apply4, nullptr);
       ++kernels;
     }
   }

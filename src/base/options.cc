@@ -89,6 +89,7 @@ struct Choice {
 constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
                               {"commons_malloc", "auto, always, never"},
                               {"progress", "auto, bind, numa, odd-even, none"},
+                              {"order", "tree, rank"},
                               {"check", "usual, strict"},
                               {"log", "quiet, warn, info, debug"}};
 

@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "coll/block.h"
+#include "coll/meetings.h"
 #include "fabric/fabric.h"
 #include "reduce/reduce.h"
 
@@ -73,6 +74,7 @@ struct Work {
   const reduce::Kernel* kernel = nullptr;
   int root = 0;
   int op = 0;                     // 1 + reduce::Op of what computes; for messages and comparisons
+  Order order = Order::tree;      // the same on all members
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic of a reduction over many operands, in the one order that all algorithms use:
-//   r0 op (r1 op (... op r[P-1]))
-// so that every member gets the same bits, whoever computes which slice by whichever algorithm, and
-// operations that do not commute are right as well.
+// The arithmetic of a reduction over many operands, in the one order of meetings.h.
 #pragma once
 
 #include <cstring>
@@ -11,17 +8,73 @@
 
 namespace tutti::coll {
 
-// out = the fold of all operands; operand(q) yields member q's elements. `out` may be operand(0)
-// exactly, or none of them.
+// What stays in the first cache, with the operands that meet there.
+inline constexpr std::size_t fold_block_bytes = std::size_t{8} << 10;
+
+// out = the fold of `count` elements of each operand; operand(q, place) yields member q's, where
+// they are or copied to `place`. `out` may be one of them exactly, or the first place. There are
+// places_of(operands) places, of `each` bytes.
 template <class Operand>
-void fold(const reduce::Kernel& kernel, int operands, Operand operand, void* out, std::size_t count,
-          std::size_t element_bytes) {
-  if (operands == 1) {
-    std::memmove(out, operand(0), count * element_bytes);
-    return;
+[[gnu::always_inline]] inline void fold_at(std::byte* places, std::size_t each, const Work& work,
+                                           int operands, Operand operand, void* out,
+                                           std::size_t count, Stores stores = Stores::plain) {
+  for (const Meeting* meeting = meetings_of(work.order, operands);; ++meeting) {
+    std::byte* const place = places + static_cast<std::size_t>(meeting->place) * each;
+    const auto at = [&](std::size_t i) -> const void* {
+      const int q = meeting->from[i];
+      return q < 0 ? place + i * each : operand(q, place + i * each);
+    };
+    void* const sum = meeting->last ? out : place;
+    const Stores way = meeting->last ? stores : Stores::plain;
+    if (meeting->count == 2) {
+      const void* left = at(0);
+      work.kernel->apply(sum, left, at(1), count, way);
+    } else if (meeting->count == 4) {
+      const void* const in[] = {at(0), at(1), at(2), at(3)};
+      work.kernel->apply4(sum, in, count, way);
+    } else {  // alone
+      std::memmove(sum, at(0), count * work.element_bytes);
+    }
+    if (meeting->last) return;
   }
-  kernel.apply(out, operand(operands - 2), operand(operands - 1), count, Stores::plain);
-  for (int q = operands - 3; q >= 0; --q) kernel.apply(out, operand(q), out, count, Stores::plain);
+}
+
+// Two operands need no places, nor do three, of which the first two meet first, unless the result
+// lies where the third one is. False: nothing was done.
+template <class Operand>
+[[gnu::always_inline]] inline bool fold_few(const Work& work, int operands, Operand operand,
+                                            void* out, std::size_t count) {
+  if (operands != 2 && (operands != 3 || operand(2) == out)) return false;
+  work.kernel->apply(out, operand(0), operand(1), count, Stores::plain);
+  if (operands == 3) work.kernel->apply(out, out, operand(2), count, Stores::plain);
+  return true;
+}
+
+// The same of the operands of a fabric's members, of which operand(q) is one: all at once, as they
+// are in lines,
+template <Fabric F, class Operand>
+[[gnu::always_inline]] inline void fold_lines(F& f, const Work& work, Operand operand, void* out,
+                                              std::size_t count) {
+  if (fold_few(work, f.size(), operand, out, count)) return;
+  std::byte* const places = f.scratch(places_of(f.size()) * line_bytes);
+  const auto at = [&](int q, std::byte*) { return operand(q); };
+  fold_at(places, line_bytes, work, f.size(), at, out, count);
+}
+
+// or block by block.
+template <Fabric F, class Operand>
+void fold(F& f, const Work& work, Operand operand, void* out, std::size_t count) {
+  if (fold_few(work, f.size(), operand, out, count)) return;
+  const std::size_t element = work.element_bytes, bytes = count * element;
+  const std::size_t each = std::min(round_up(bytes, line_bytes), fold_block_bytes);
+  const std::size_t block = bytes <= fold_block_bytes ? count : fold_block_bytes / element;
+  std::byte* const places = f.scratch(places_of(f.size()) * each);
+  for (std::size_t done = 0; done < count; done += block) {
+    const std::size_t offset = done * element;
+    const auto at = [&](int q, std::byte*) { return operand(q) + offset; };
+    fold_at(places, each, work, f.size(), at, static_cast<std::byte*>(out) + offset,
+            std::min(block, count - done));
+  }
 }
 
 }  // namespace tutti::coll

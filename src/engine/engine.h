@@ -72,7 +72,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
   // Whoever notices a trouble says so on standard error.
-  // The local choices in `work` are the team's.
+  // The local choices and the order in `work` are the team's.
   Trouble run(coll::Collective collective, coll::Work& work);
   Trouble run(coll::Collective collective, const coll::Work& work) {
     coll::Work own = work;
@@ -110,7 +110,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-       bool strict, bool has_devices);
+       bool strict, bool has_devices, coll::Order order);
 
   // In both of its callers, so that a call costs no more than it did before there were traces.
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
@@ -138,6 +138,7 @@ class Team : public std::enable_shared_from_this<Team> {
   fabric::NodeFabric fabric_;
   bool strict_;  // all calls are compared before each
   bool has_devices_;
+  coll::Order order_;
   Account account_;
   std::uint32_t calls_ = 0;
   std::unique_ptr<Background> background_;

@@ -27,10 +27,12 @@ thread_local const char* t_last_way = "";
 // What a member says when its group becomes a team.
 struct Enrolment {
   std::uint64_t host;
-  std::uint64_t node;  // 0: none
-  std::uint64_t slice;
-  std::int32_t node_rank;
-  std::int32_t strict;   // TUTTI_CHECK, which a launcher may have given to some ranks alone
+  std::uint64_t node = 0;  // none
+  std::uint64_t slice = 0;
+  std::int32_t node_rank = 0;
+  // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
+  std::int16_t strict;
+  std::int16_t by_rank;
   std::int64_t devices;  // Exchange::has_devices
 };
 
@@ -47,8 +49,10 @@ bool same_host(const std::vector<Enrolment>& members) {
 
 bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
            std::vector<Enrolment>& members) {
-  Enrolment mine{host_id(),        0, 0, 0, std::strcmp(options().check, "strict") == 0,
-                 group.has_devices};
+  Enrolment mine{.host = host_id(),
+                 .strict = std::strcmp(options().check, "strict") == 0,
+                 .by_rank = std::strcmp(options().order, "rank") == 0,
+                 .devices = group.has_devices};
   if (node != nullptr) {
     mine.node = node->id();
     mine.node_rank = node->rank();
@@ -125,13 +129,15 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
   if (members[0].slice == 0) return nullptr;
   std::vector<int> ranks;
   bool strict = false, has_devices = false;
+  auto order = coll::Order::tree;
   for (const Enrolment& member : members) {
     ranks.push_back(member.node_rank);
     strict = strict || member.strict != 0;
     has_devices = has_devices || member.devices != 0;
+    if (member.by_rank != 0) order = coll::Order::rank;
   }
   return std::shared_ptr<Team>(new Team(std::move(node), members[0].slice, std::move(ranks),
-                                        group.rank, strict, has_devices));
+                                        group.rank, strict, has_devices, order));
 }
 
 namespace {
@@ -238,7 +244,7 @@ void learn(const Pending& pending) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-           bool strict, bool has_devices)
+           bool strict, bool has_devices, coll::Order order)
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
@@ -247,7 +253,8 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
       strict_(strict),
-      has_devices_(has_devices) {
+      has_devices_(has_devices),
+      order_(order) {
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }
@@ -316,6 +323,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (host_.failed()) [[unlikely]]
     return Trouble::told;
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
+  work.order = order_;
   const std::size_t moved = moved_bytes(work);
   Choices choices;
   if (moved >= Chooser::least_bytes) choices = choose(true, collective, work, moved);
@@ -374,6 +382,7 @@ void Team::start(Pending& pending) {
     background_ = std::make_unique<Background>(*this);
   }
   coll::Work& work = pending.work;
+  work.order = order_;
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
   if (pending.bytes >= Chooser::least_bytes)

@@ -105,6 +105,11 @@ class DeskFabric {
   };
   [[nodiscard]] auto posted(int peer, Step step) { return await(Posted{this, peer, step}); }
 
+  // What that yielded.
+  [[nodiscard]] const std::byte* payload(int peer, Step step) const {
+    return desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring].payload;
+  }
+
   // A hint that posted(peer, step) will be awaited and may hold already.
   void expect(int peer, Step step) const {
     __builtin_prefetch(&desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring]);

@@ -9,7 +9,7 @@
 //   staging_room(s)  the same for my line and my staging slot
 //   post(s, ...)  publishes my payload of step s (after room(s) only); post_with(s, fill) lets
 //                 fill(to) write it
-//   posted(q, s)  awaits and yields q's payload of step s
+//   posted(q, s)  awaits and yields q's payload of step s, as payload(q, s) does afterwards
 //   finish(s)     says that I read nothing more of any step up to s; once a collective, at its end
 //   drained(s)    awaits that all the others have finished s: my buffers are mine again
 // Work sharing, for collectives in which anybody can do anybody's part:
@@ -67,6 +67,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                      f.post_with(step, [](std::byte*) {})
                      } -> std::same_as<void>;
                    { f.posted(peer, step) } -> Awaitable;  // yields const std::byte*
+                   { f.payload(peer, step) } -> std::same_as<const std::byte*>;  // after that
                    {
                      f.expect(peer, step)
                      } -> std::same_as<void>;  // a hint: posted(peer, step) comes soon

@@ -124,6 +124,24 @@ inline std::uint64_t operand_seed(const Op& op, int rank) {
   return op.seed + static_cast<std::uint64_t>(rank) * 0x100000001u;
 }
 
+// All ranks' operands combined in the order that docs/algorithms.md promises.
+inline std::vector<std::byte> reduced(const Op& op, int ranks) {
+  const Kind& kind = kinds[op.kind];
+  std::vector<std::vector<std::byte>> sums;
+  for (int q = 0; q < ranks; ++q) fill(kind, operand_seed(op, q), sums.emplace_back(op.bytes()));
+  const auto meet = [&](std::size_t left) {  // with the one behind it
+    auto* const sum = sums[left].data();
+    kind.kernel.apply(sum, sum, sums[left + 1].data(), op.count, Stores::plain);
+    sums.erase(sums.begin() + static_cast<std::ptrdiff_t>(left) + 1);
+  };
+  if (op.order == coll::Order::rank)
+    while (sums.size() > 1) meet(0);
+  for (std::size_t first = 0; !std::has_single_bit(sums.size()); ++first) meet(first);
+  while (sums.size() > 1)
+    for (std::size_t left = 0; left < sums.size(); ++left) meet(left);
+  return sums[0];
+}
+
 // What computing collectives leave on each rank, or on all of them alike, as one rank alone would
 // compute it.
 inline std::vector<std::vector<std::byte>> expected_results(const Op& op, int ranks) {
@@ -145,11 +163,7 @@ inline std::vector<std::vector<std::byte>> expected_results(const Op& op, int ra
     }
     return results;
   }
-  fill(kind, operand_seed(op, ranks - 1), result);
-  for (int q = ranks - 2; q >= 0; --q) {
-    fill(kind, operand_seed(op, q), next);
-    kind.kernel.apply(result.data(), next.data(), result.data(), op.count, Stores::plain);
-  }
+  result = reduced(op, ranks);
   if (collective != Collective::reduce_scatter && collective != Collective::reduce_scatter_block)
     return {result};
   for (const coll::Slice& part : parts_of(op, ranks)) {

@@ -112,6 +112,7 @@ class Scene {
                     .element_bytes = kind.bytes,
                     .kernel = &kind.kernel,
                     .root = op.root,
+                    .order = op.order,
                     .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
                                                                              : Stores::streaming,
                     .detour = mix((op.seed + 4) ^ static_cast<unsigned>(rank)) % 4 == 0,

@@ -78,6 +78,7 @@ struct Op {
   std::size_t kind = 0;  // index into kinds
   std::size_t count = 0;
   bool in_place = false;
+  coll::Order order = coll::Order::tree;
   std::uint64_t seed = 0;  // of its data, and of what ranks may choose alone
 
   [[nodiscard]] std::size_t bytes() const { return count * kinds[kind].bytes; }
@@ -141,6 +142,7 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
         .root = static_cast<int>(random() % static_cast<unsigned>(ranks)),
         .kind = random() % std::size(kinds),
         .in_place = random() % 3 == 0,
+        .order = random() % 3 == 0 ? coll::Order::rank : coll::Order::tree,
         .seed = random()};
   if (algorithm.collective == Collective::barrier) return op;
   const auto& row = all_rows<F>(algorithm.collective)[algorithm.row];

@@ -56,11 +56,13 @@ inline void meet(Rank& self) {
 }
 
 inline void play(engine::Team& team, std::uint64_t seed, const Arena& arena,
-                 std::size_t most_ops = 20) {
+                 std::size_t most_ops = 20, coll::Order order = coll::Order::tree) {
   std::mt19937_64 random(mix(seed));
   const auto algorithms = all_algorithms<fabric::NodeFabric>();
   const auto& most = algorithms[random() % algorithms.size()];
-  Scene scene(draw_script<fabric::NodeFabric>(random, most, team.size(), {.ops = most_ops}), arena);
+  Script script = draw_script<fabric::NodeFabric>(random, most, team.size(), {.ops = most_ops});
+  for (Op& op : script.ops) op.order = order;
+  Scene scene(std::move(script), arena);
   scene.play_alone(team.rank(), [&](const Op& op, const coll::Work& work) {
     team.run(op.algorithm.collective, work);
   });

@@ -77,6 +77,19 @@ TEST_P(OnRung, LargeMessagesTakeTheWayTheyShould) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// TUTTI_ORDER may be in the environment of some ranks alone.
+TEST(Team, FoldsInOneOrder) {
+  for (const int ranks : {3, 4, 7}) {
+    const auto endings = test::fork_ranks(ranks, [](Rank& self) {
+      if (self.rank == self.size / 2) ::setenv("TUTTI_ORDER", "rank", 1);
+      const auto team = team_of(self.world, join(self));
+      for (std::uint64_t seed = 1; seed <= 20; ++seed)
+        play(*team, seed, heap, 20, coll::Order::rank);
+    });
+    ASSERT_TRUE(endings.all(0)) << ranks << " ranks: " << endings.output;
+  }
+}
+
 // Whoever waits is told, and all know on their own desks that and why it is over.
 TEST(Team, ARevokedOneIsOverForAll) {
   const auto endings = test::fork_ranks(3, [](Rank& self) {

@@ -15,7 +15,6 @@ namespace detail {
 
 using sliced::Cards;
 
-inline constexpr std::size_t block_bytes = std::size_t{8} << 10;  // stays in the first cache
 inline constexpr std::size_t mapped_chunk_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
 
@@ -23,16 +22,19 @@ inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
 template <Fabric F>
 class Chunk {
  public:
-  // `scratch` holds two blocks.
+  // `scratch` holds scratch_bytes().
   Chunk(F& f, const Work& work, const Cards* cards, int root, bool mapped, std::byte* scratch)
       : f_(f),
         work_(work),
         cards_(cards),
         root_(root),
         mapped_(mapped),
-        block_bytes_(mapped ? block_bytes : copied_chunk_bytes),
-        sum_(scratch),
-        operand_(scratch + block_bytes_) {}
+        block_bytes_(mapped ? fold_block_bytes : copied_chunk_bytes),
+        scratch_(scratch) {}
+
+  [[nodiscard]] static std::size_t scratch_bytes(int ranks) {
+    return places_of(ranks) * copied_chunk_bytes;
+  }
 
   // `begin` is in the vector; `part` is that of `owner`.
   void fold(int owner, const Slice& part, std::size_t begin, std::size_t count) {
@@ -57,24 +59,18 @@ class Chunk {
 
   void fold_block(std::size_t offset, std::size_t count) {
     const std::size_t bytes = count * work_.element_bytes;
-    if (mapped_ && f_.size() == 2) {  // one result
-      work_.kernel->apply(f_.map(first_, cards_[first_].recv) + offset - shift_,
-                          operand(0, offset, bytes, operand_), operand(1, offset, bytes, operand_),
-                          count, work_.stores);
-      return;
-    }
-    // Where the kernel copies, passes over memory are what costs: the sum then grows in my own
-    // result, unless that is an operand too.
+    // The last sum is made in a result: in the only one, or in mine where the kernel copies, as
+    // passes over memory are what costs there. Else in the first cache, for several copies.
     const int me = f_.rank();
-    const bool here = !mapped_ && first_ <= me && me < last_ && work_.send != work_.recv;
-    std::byte* const sum = here ? static_cast<std::byte*>(work_.recv) + offset - shift_ : sum_;
-    const int last = f_.size() - 1;
-    const std::byte* right = operand(last, offset, bytes, sum);
-    if (last == 0) std::memmove(sum, right, bytes);
-    for (int q = last - 1; q >= 0; --q, right = sum)
-      work_.kernel->apply(sum, operand(q, offset, bytes, operand_), right, count, Stores::plain);
+    const int here = first_ <= me && me < last_ ? me : first_;
+    const bool one = last_ - first_ == 1;
+    std::byte* const result = one || !mapped_ ? f_.map(here, cards_[here].recv) : nullptr;
+    std::byte* const sum = result != nullptr ? result + offset - shift_ : scratch_;
+    const auto at = [&](int q, std::byte* place) { return operand(q, offset, bytes, place); };
+    fold_at(scratch_, block_bytes_, work_, f_.size(), at, sum, count,
+            one && result != nullptr ? work_.stores : Stores::plain);
     for (int q = first_; q < last_; ++q) {
-      if (here && q == me) continue;
+      if (q == here && result != nullptr) continue;
       if (std::byte* out = f_.map(q, cards_[q].recv))
         reduce::copy(out + offset - shift_, sum, bytes, work_.stores);
       else
@@ -97,8 +93,7 @@ class Chunk {
   std::size_t shift_ = 0;     // what their result buffers lack at the front, in bytes
   bool mapped_;
   std::size_t block_bytes_;
-  std::byte* sum_;
-  std::byte* operand_;
+  std::byte* scratch_;
 };
 
 }  // namespace detail
@@ -107,9 +102,10 @@ template <Fabric F>
 Task direct_to(F& f, const Work& work, int root) {
   const Step step = f.next_step();
   const int ranks = f.size();
-  std::byte* const scratch = f.scratch(2 * detail::copied_chunk_bytes +
-                                       static_cast<std::size_t>(ranks) * sizeof(detail::Cards));
-  auto* const cards = reinterpret_cast<detail::Cards*>(scratch + 2 * detail::copied_chunk_bytes);
+  const std::size_t before = detail::Chunk<F>::scratch_bytes(ranks);
+  std::byte* const scratch =
+      f.scratch(before + static_cast<std::size_t>(ranks) * sizeof(detail::Cards));
+  auto* const cards = reinterpret_cast<detail::Cards*>(scratch + before);
   detail::Cards& mine = cards[f.rank()];
   mine.send = as_chosen(f.offer(work.send, work.bytes()), work.detour);
   const auto parts = static_cast<std::size_t>(ranks);

@@ -4,8 +4,6 @@
 // that want no result do not wait, but for room.
 #pragma once
 
-#include <cstring>
-
 #include "coll/reduce/staged.h"
 
 namespace tutti::coll::reduction {
@@ -20,22 +18,16 @@ Task line_to(F& f, const Work& work, int root) {
     f.post(step, {static_cast<const std::byte*>(work.send), work.bytes()});
   }
   if (gets) {
-    // Folded from the last member down, each as it arrives.
-    LineBuffer buffer;
-    std::byte* const sum = buffer.bytes;
-    for (int q = f.size() - 1; q >= 0; --q) {
-      const void* operand = work.send;
-      if (q != f.rank()) {
-        operand = co_await f.posted(q, step);
-        if (root != everyone) f.expect(q, step + 2);  // in a row of Reduces the others are ahead
-      }
-      if (q == f.size() - 1)
-        std::memcpy(sum, operand, work.bytes());
-      else
-        work.kernel->apply(sum, operand, sum, work.count, Stores::plain);
+    for (int q = 0; q < f.size(); ++q) {
+      if (q == f.rank()) continue;
+      co_await f.posted(q, step);
+      if (root != everyone) f.expect(q, step + 2);  // in a row of Reduces the others are ahead
     }
-    std::memcpy(work.recv, sum, work.bytes());
     f.everyone_arrived();
+    const auto operand = [&](int q) {
+      return q == f.rank() ? static_cast<const std::byte*>(work.send) : f.payload(q, step);
+    };
+    fold_lines(f, work, operand, work.recv, work.count);
   }
   f.finish(step);
 }

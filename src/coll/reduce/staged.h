@@ -37,29 +37,26 @@ Task staged_whole(F& f, const Work& work, int root) {
   const auto size_of = [&](std::size_t k) { return std::min(piece, work.count - k * piece); };
   const bool gets = wants_result(f, root);
   const bool gives = root == everyone || !gets;  // somebody else folds my operand
-  // In place among more than two, the result would overwrite my operand before its turn.
-  const bool own_slot = f.size() > 2 && work.send == work.recv;
   const auto* in = static_cast<const std::byte*>(work.send);
   auto* out = static_cast<std::byte*>(work.recv);
 
   const Step first = next_steps(f, pieces);
   std::size_t given = 0;
   for (std::size_t k = 0; k < pieces; ++k) {
-    for (; given < std::min(pieces, k + ahead); ++given) {
-      if (!gives && !own_slot) continue;
+    for (; gives && given < std::min(pieces, k + ahead); ++given) {
       co_await f.staging_room(first + given);
       reduce::copy(f.staging(f.rank(), first + given), in + given * piece * element,
                    size_of(given) * element);
-      if (gives) f.post(first + given, {});
+      f.post(first + given, {});
     }
     const Step step = first + k;
     if (gets) {
       for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
       f.everyone_arrived();
       const auto operand = [&](int q) -> const std::byte* {
-        return q == f.rank() && !own_slot ? in + k * piece * element : f.staging(q, step);
+        return q == f.rank() ? in + k * piece * element : f.staging(q, step);
       };
-      fold(*work.kernel, f.size(), operand, out + k * piece * element, size_of(k), element);
+      fold(f, work, operand, out + k * piece * element, size_of(k));
       if (f.size() == 2 || root != everyone) hand_all_back(f, step, 0, size_of(k) * element);
     }
     f.finish(step);
@@ -134,12 +131,11 @@ class SlicedPieces {
     if (f_.size() == 2 && root_ == everyone)
       return work_.kernel->apply2(recv(k) + begin, slot(1 - f_.rank(), k) + begin, operand(0),
                                   operand(1), count, Stores::plain);
-    // Where an operand is must not be written before all are folded.
-    std::byte* sum = f_.scratch(segment::staging_bytes);
-    fold(*work_.kernel, f_.size(), operand, sum, count, element());
-    for (int q = 0; q < f_.size(); ++q)
-      if (root_ == everyone || q == root_)
-        reduce::copy((q == f_.rank() ? recv(k) : slot(q, k)) + begin, sum, count * element());
+    const int home = root_ == everyone ? f_.rank() : root_;
+    std::byte* const sum = (home == f_.rank() ? recv(k) : slot(home, k)) + begin;
+    fold(f_, work_, operand, sum, count);
+    for (int q = 0; root_ == everyone && q < f_.size(); ++q)
+      if (q != home) reduce::copy(slot(q, k) + begin, sum, count * element());
   }
 
   F& f_;
@@ -214,8 +210,8 @@ Task staged_parts(F& f, const Work& work) {
       const auto operand = [&](int q) -> const std::byte* {
         return q == f.rank() ? sent_at(me, k) : f.staging(q, step) + me * piece * element;
       };
-      fold(*work.kernel, f.size(), operand,
-           static_cast<std::byte*>(work.recv) + k * piece * element, size_of(me, k), element);
+      fold(f, work, operand, static_cast<std::byte*>(work.recv) + k * piece * element,
+           size_of(me, k));
       hand_all_back(f, step, me * piece * element, size_of(me, k) * element);
     }
     f.finish(step);

@@ -16,18 +16,14 @@ Task line(F& f, const Work& work) {
   const Slice mine = work.parts[static_cast<std::size_t>(f.rank())];
   if (mine.count > 0) {
     const std::size_t begin = mine.begin * work.element_bytes;
-    LineBuffer buffer;
-    std::byte* const sum = buffer.bytes;
-    for (int q = f.size() - 1; q >= 0; --q) {
-      const auto* operand = static_cast<const std::byte*>(work.send);
-      if (q != f.rank()) operand = co_await f.posted(q, step);
-      if (q == f.size() - 1)
-        reduce::copy(sum, operand + begin, mine.count * work.element_bytes);
-      else
-        work.kernel->apply(sum, operand + begin, sum, mine.count, Stores::plain);
-    }
-    reduce::copy(work.recv, sum, mine.count * work.element_bytes);
+    for (int q = 0; q < f.size(); ++q)
+      if (q != f.rank()) co_await f.posted(q, step);
     f.everyone_arrived();
+    const auto operand = [&](int q) {
+      const auto* all = static_cast<const std::byte*>(work.send);
+      return (q == f.rank() ? all : f.payload(q, step)) + begin;
+    };
+    fold_lines(f, work, operand, work.recv, mine.count);
   }
   f.finish(step);
 }

@@ -18,6 +18,14 @@ constexpr std::size_t round_up(std::size_t value, std::size_t alignment) {
 constexpr std::size_t round_down(std::size_t value, std::size_t alignment) {
   return value & ~(alignment - 1);
 }
+// A number that hardly another pair gives (the finalizer of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t z = a + b * 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
 constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 
 }  // namespace tutti

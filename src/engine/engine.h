@@ -68,6 +68,11 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] static std::shared_ptr<Team> create(const Exchange& group,
                                                     const std::shared_ptr<Node>& home,
                                                     const char*& why);
+  // The same without a word between the members, who are ranks in `node`. All of them know `name`,
+  // which no other group of the node has ever. `has_devices`: as in Exchange.
+  [[nodiscard]] static std::shared_ptr<Team> join(const std::shared_ptr<Node>& node,
+                                                  std::uint64_t name, std::vector<int> members,
+                                                  int rank, bool has_devices, const char*& why);
   ~Team();
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
@@ -110,7 +115,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-       bool strict, bool has_devices, coll::Order order);
+       bool has_devices);
 
   // In both of its callers, so that a call costs no more than it did before there were traces.
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);

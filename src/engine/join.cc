@@ -24,6 +24,9 @@ struct Arrival {
   os::CpuMask home;      // where its own threads may run
   os::CpuMask possible;  // where it could run
   std::int32_t asymmetric_fence;
+  std::int32_t world_rank;
+  std::int32_t strict, by_rank;
+  std::int32_t devices;  // Exchange::has_devices
 };
 // 2: the maker's invitation to the segment (others send nothing of use).
 struct Invited {
@@ -86,7 +89,11 @@ class Node::Joining {
                        {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
                        os::home_cpus(),
                        os::possible_cpus(),
-                       os::enable_asymmetric_fence()};
+                       os::enable_asymmetric_fence(),
+                       group_.world_rank < 0 ? group_.rank : group_.world_rank,
+                       std::strcmp(options().check, "strict") == 0,
+                       std::strcmp(options().order, "rank") == 0,
+                       group_.has_devices};
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Seat> seats;
     std::vector<os::CpuMask> homes;
@@ -97,7 +104,11 @@ class Node::Joining {
       const Arrival& arrival = arrivals_[static_cast<std::size_t>(rank)];
       if (arrival.host != mine.host) continue;
       if (rank == group_.rank) node_->rank_ = node_->size();
-      node_->members_.push_back({arrival.memory.pid, rank});
+      node_->members_.push_back({arrival.memory.pid, arrival.world_rank});
+      indices_.push_back(static_cast<std::size_t>(rank));
+      node_->strict_ = node_->strict_ || arrival.strict != 0;
+      if (arrival.by_rank != 0) node_->order_ = coll::Order::rank;
+      node_->has_devices_ = node_->has_devices_ || arrival.devices != 0;
       seats.push_back(arrival.seat);
       homes.push_back(arrival.home);
       job = job & arrival.possible;
@@ -155,7 +166,7 @@ class Node::Joining {
     }
     std::vector<Invited> invitations;
     if (!gather(group_, invited, invitations)) return false;
-    const Invited& host = invitations[static_cast<std::size_t>(node_->members_[0].rank)];
+    const Invited& host = invitations[indices_[0]];
     invitation_ = host.invitation;
     node_->id_ = invitation_.nonce | 1;
     if (host.ok == 0) {
@@ -226,11 +237,11 @@ class Node::Joining {
     return attached;
   }
 
-  [[nodiscard]] std::size_t world_rank(int peer) const {
-    return static_cast<std::size_t>(node_->member(peer).rank);
+  [[nodiscard]] std::size_t index_of(int peer) const {
+    return indices_[static_cast<std::size_t>(peer)];
   }
-  [[nodiscard]] const Arrival& arrival(int peer) const { return arrivals_[world_rank(peer)]; }
-  [[nodiscard]] const Verdict& verdict(int peer) const { return verdicts_[world_rank(peer)]; }
+  [[nodiscard]] const Arrival& arrival(int peer) const { return arrivals_[index_of(peer)]; }
+  [[nodiscard]] const Verdict& verdict(int peer) const { return verdicts_[index_of(peer)]; }
   [[nodiscard]] memory::Reach& reach(int peer) {
     return node_->reaches_[static_cast<std::size_t>(peer)];
   }
@@ -238,6 +249,7 @@ class Node::Joining {
   const Exchange& group_;
   memory::Allowed allowed_;
   std::shared_ptr<Node> node_ = std::make_shared<Node>();
+  std::vector<std::size_t> indices_;  // of the node's members in the group
   std::vector<Arrival> arrivals_;
   std::vector<Verdict> verdicts_;
   segment::Invitation invitation_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coll/coll.h"
 #include "engine/exchange.h"
 #include "memory/memory.h"
 #include "progress/progress.h"
@@ -20,7 +21,7 @@ class Node {
  public:
   struct Member {
     std::int32_t pid = 0;
-    std::int32_t rank = 0;  // in the group that joined: MPI_COMM_WORLD, normally
+    std::int32_t rank = 0;  // Exchange::world_rank
   };
 
   // Collective over the group: its members on this host become a Node. The outcome is the same on
@@ -41,6 +42,11 @@ class Node {
   [[nodiscard]] memory::Ways ways() const { return ways_; }
   [[nodiscard]] segment::Patience patience() const { return patience_; }
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
+  // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
+  [[nodiscard]] bool strict() const { return strict_; }
+  [[nodiscard]] coll::Order order() const { return order_; }
+  // Some had a runtime of GPUs when they joined.
+  [[nodiscard]] bool has_devices() const { return has_devices_; }
   // What --comm-cores has led to, for the report: "progress threads on core 1, ranks on core 0".
   [[nodiscard]] const char* kept_free() const { return kept_free_.c_str(); }
   // Where this process's progress thread belongs.
@@ -59,6 +65,8 @@ class Node {
   memory::Ways ways_;
   segment::Patience patience_;
   bool oversubscribed_ = false;
+  bool strict_ = false, has_devices_ = false;
+  coll::Order order_ = coll::Order::tree;
   progress::Settings progress_;
   std::string kept_free_;
 };

@@ -17,6 +17,9 @@
 namespace tutti::engine {
 namespace {
 
+constexpr int desks_each = 2;              // of blocking collectives, and of nonblocking ones
+constexpr std::uint32_t devices_mark = 1;  // a rank of the node has a runtime of GPUs
+constexpr const char* no_slice = "the node segment is full";
 constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
 
 std::mutex g_mutex;
@@ -27,13 +30,10 @@ thread_local const char* t_last_way = "";
 // What a member says when its group becomes a team.
 struct Enrolment {
   std::uint64_t host;
-  std::uint64_t node = 0;  // none
-  std::uint64_t slice = 0;
-  std::int32_t node_rank = 0;
-  // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
-  std::int16_t strict;
-  std::int16_t by_rank;
-  std::int64_t devices;  // Exchange::has_devices
+  std::uint64_t node;  // 0: none
+  std::uint64_t slice;
+  std::int32_t node_rank;
+  std::int32_t devices;  // Exchange::has_devices
 };
 
 bool same_node(const std::vector<Enrolment>& members) {
@@ -49,14 +49,11 @@ bool same_host(const std::vector<Enrolment>& members) {
 
 bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
            std::vector<Enrolment>& members) {
-  Enrolment mine{.host = host_id(),
-                 .strict = std::strcmp(options().check, "strict") == 0,
-                 .by_rank = std::strcmp(options().order, "rank") == 0,
-                 .devices = group.has_devices};
+  Enrolment mine{host_id(), 0, 0, 0, group.has_devices};
   if (node != nullptr) {
     mine.node = node->id();
     mine.node_rank = node->rank();
-    if (group.rank == 0) mine.slice = node->segment().allocate_slice(group.size, 2);
+    if (group.rank == 0) mine.slice = node->segment().allocate_slice(group.size, desks_each);
   }
   members.resize(static_cast<std::size_t>(group.size));
   const bool met = group.allgather(&mine, members.data(), sizeof mine);
@@ -125,19 +122,32 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
     }
     if (!enrol(group, node, members) || !same_node(members)) return nullptr;
   }
-  why = "the node segment is full";
+  why = no_slice;
   if (members[0].slice == 0) return nullptr;
   std::vector<int> ranks;
-  bool strict = false, has_devices = false;
-  auto order = coll::Order::tree;
+  bool has_devices = false;
   for (const Enrolment& member : members) {
     ranks.push_back(member.node_rank);
-    strict = strict || member.strict != 0;
     has_devices = has_devices || member.devices != 0;
-    if (member.by_rank != 0) order = coll::Order::rank;
   }
-  return std::shared_ptr<Team>(new Team(std::move(node), members[0].slice, std::move(ranks),
-                                        group.rank, strict, has_devices, order));
+  return std::shared_ptr<Team>(
+      new Team(std::move(node), members[0].slice, std::move(ranks), group.rank, has_devices));
+}
+
+std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_t name,
+                                 std::vector<int> members, int rank, bool has_devices,
+                                 const char*& why) {
+  segment::Segment& segment = node->segment();
+  if (has_devices) segment.mark(devices_mark);
+  std::uint32_t marks = 0;
+  const std::uint64_t slice =
+      segment.find_slice(name, static_cast<int>(members.size()), desks_each, &marks);
+  if (slice == 0) {
+    why = no_slice;
+    return nullptr;
+  }
+  return std::shared_ptr<Team>(
+      new Team(node, slice, std::move(members), rank, (marks & devices_mark) != 0));
 }
 
 namespace {
@@ -244,17 +254,17 @@ void learn(const Pending& pending) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-           bool strict, bool has_devices, coll::Order order)
+           bool has_devices)
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
-      desks_(desks_of(node_->segment(), slice_, 2 * members_.size())),
+      desks_(desks_of(node_->segment(), slice_, desks_each * members_.size())),
       speaker_(*node_, members_, desks_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
-      strict_(strict),
+      strict_(node_->strict()),
       has_devices_(has_devices),
-      order_(order) {
+      order_(node_->order()) {
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }

@@ -28,8 +28,9 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;
 
-  // A communicator has been made.
-  void (*made)(const void* comm);
+  // A communicator has been made, by all members of `parent` together; null_word: not so.
+  void (*made)(Word parent, const void* comm);
+  static constexpr Word null_word = 0;  // of no communicator, in any family
 };
 
 // Requests of Tutti's that are under way, or that the MPI has not freed: an error may be still to

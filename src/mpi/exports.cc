@@ -113,12 +113,12 @@ using namespace tutti::mpi;
       name, count, [] { return reinterpret_cast<Function>(own_##name); },                       \
       requests_under_way() != 0 && TUTTI_CALLER != Caller::mpi)
 
-#define TUTTI_MAKES(name, count, last)                                                       \
+#define TUTTI_MAKES(name, count, parent, last)                                               \
   static int own_##name(TUTTI_PARAMETERS_##count) {                                          \
     constinit static std::atomic<Function> known{nullptr};                                   \
     const Function to = native(known, "P" #name);                                            \
     const int result = reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count); \
-    if (result == 0) entries().made(reinterpret_cast<const void*>(last));                    \
+    if (result == 0) entries().made(parent, reinterpret_cast<const void*>(last));            \
     return result;                                                                           \
   }                                                                                          \
   TUTTI_PAIR(                                                                                \
@@ -136,7 +136,7 @@ namespace {
 #define TUTTI_FUNCTION(name, entry, count) &exported_##name,
 #define TUTTI_LOOKS TUTTI_FUNCTION
 #define TUTTI_COMPLETES TUTTI_FUNCTION
-#define TUTTI_MAKES TUTTI_FUNCTION
+#define TUTTI_MAKES(name, count, parent, last) TUTTI_FUNCTION(name, , count)
 constinit Exported* const all_exported[] = {
 #include "mpi/exports.def"
 };

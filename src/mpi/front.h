@@ -48,6 +48,12 @@ class Front {
   struct Seat {
     std::shared_ptr<engine::Team> team;
     const char* why = "";  // there is no team
+    // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
+    // need not talk to become a team: they name the communicator alike, by the one that it was made
+    // from and its number among those that were. 0: not so.
+    std::uint64_t name = 0;
+    std::uint32_t children = 0;
+    std::atomic<bool> settled{true};  // false: a named one that was not used yet
   };
 
   // What a thread looked up last: of a communicator, and of a predefined operation on a predefined
@@ -91,7 +97,7 @@ class Front {
   [[nodiscard]] bool begin_upkeep();
   static void look();
   void end_upkeep();
-  static void made(const void* comm);
+  static void made(Word parent, const void* comm);
 
   // (front_roll.h)
   [[nodiscard]] bool all_are_here();
@@ -129,6 +135,9 @@ class Front {
     return value;
   }
   Seat* take_seat(H comm);
+  Seat* name_seat(H comm, std::uint64_t name);
+  void settle(H comm, Seat& seat);
+  [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);
   [[nodiscard]] std::vector<int> world_ranks(H comm, int size);
   [[nodiscard]] std::shared_ptr<engine::Node> home();
@@ -412,13 +421,19 @@ class Front {
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
   int keyval_ = 0;
   int world_rank_ = 0;
-  bool started_ = false;            // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
-  std::atomic<bool> apart_{false};  // some ranks have no Tutti, so nobody uses it
-  std::string absentees_;           // who; on the rank that says so
+  bool started_ = false;     // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
+  bool leads_host_ = false;  // the lowest rank of MPI_COMM_WORLD on its host
+  H uint64_{}, sum_{};
+  std::atomic<bool> apart_{false};           // some ranks have no Tutti, so nobody uses it
+  std::string absentees_;                    // who; on the rank that says so
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   // The largest Node so far: its members' next communicators need not join another.
   std::mutex settling_;
   std::shared_ptr<engine::Node> home_;
+  // Of MPI_COMM_WORLD, if all of its ranks have looked for theirs, and the same as a group.
+  std::shared_ptr<engine::Node> node_;
+  H node_group_{};
+  const char* no_node_ = "";  // why there is none
   std::mutex giving_;
   std::unordered_set<const void*> given_;  // by MPI_Alloc_mem, and Tutti's
   Ledger ledger_;

@@ -40,6 +40,8 @@ const Entries& Front<H>::open(const Library& library) {
   self.null_comm_ = self.quiet_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
   self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
+  self.uint64_ = resolve("ompi_mpi_uint64_t", 0x4c00083e, 0x259);
+  self.sum_ = resolve("ompi_mpi_op_sum", 0x58000003, 0x21);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
@@ -104,18 +106,36 @@ void Front<H>::start() {
   if (options().off) return;
   apart_ = !all_are_here();
   if (!prepare()) return;
-  if (!apart_) join_world();
-  (void)take_seat(world_);
+  if (apart_)
+    (void)take_seat(world_);
+  else
+    join_world();
 }
 
+// The ranks of each node meet. The MPI sorts them, and all else is said on the node.
 template <class H>
 void Front<H>::join_world() {
-  std::shared_ptr<engine::Node> home;
-  const Status status = engine::Node::join(exchange(world_), home);
-  if (status.ok())
-    settle_at(home);
-  else
-    log::info("rank %d: no node segment: %s", world_rank_, status.what);
+  const auto color = static_cast<int>(engine::host_id() >> 33);
+  H neighbours = null_comm_;
+  if (native_.comm_split(world_, color, world_rank_, &neighbours) == 0) {
+    engine::Exchange group = exchange(neighbours);
+    group.world_rank = world_rank_;
+    leads_host_ = group.rank == 0;
+    const Status status = engine::Node::join(group, node_);
+    if (!status.ok()) log::info("rank %d: no node segment: %s", world_rank_, status.what);
+    no_node_ = status.ok() ? "" : status.what;
+    native_.comm_free(&neighbours);
+  }
+  if (node_ != nullptr) {
+    settle_at(node_);
+    std::vector<int> members;
+    for (int rank = 0; rank < node_->size(); ++rank) members.push_back(node_->member(rank).rank);
+    H all{};
+    native_.comm_group(world_, &all);
+    native_.group_incl(all, node_->size(), members.data(), &node_group_);
+    native_.group_free(&all);
+  }
+  (void)name_seat(world_, 1);
   if (*options().trace != '\0') trace::start();
 }
 
@@ -170,6 +190,8 @@ void Front<H>::release() {
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
   const std::lock_guard settling(settling_);
+  if (node_ != nullptr) native_.group_free(&node_group_);
+  node_.reset();
   home_.reset();
 }
 
@@ -237,37 +259,38 @@ int Front<H>::comm_revoke(Word comm) {
   const int result = self_->native_.comm_revoke(handle(comm));
   if (result != 0 || !self_->is_ready() || handle(comm) == self_->null_comm_) return result;
   Seat* seat = self_->seat_of(handle(comm), false);
+  if (seat != nullptr) self_->settle(handle(comm), *seat);  // others may wait in it
   if (seat != nullptr && seat->team != nullptr) seat->team->revoke();
   return result;
 }
 
+// Sums alone: what every rank has to say would not fit the memory of one of very many.
 template <class H>
 void Front<H>::report() {
-  struct Mine {
+  struct Sums {
     engine::Account account;
-    std::uint64_t host;
+    std::uint64_t hosts;
     std::uint64_t traces;  // all do what rank 0 was told
   };
+  static_assert(sizeof(Sums) % sizeof(std::uint64_t) == 0);
+  const bool traces = world_rank_ == 0 && *options().trace != '\0';
+  const Sums mine{engine::account(), leads_host_, traces};
+  Sums all{};
+  if (native_.small.allreduce(&mine, &all, sizeof all / sizeof(std::uint64_t), uint64_, sum_,
+                              world_) != 0)
+    return;
   const engine::Exchange group = exchange(world_);
-  const Mine mine{engine::account(), engine::host_id(), *options().trace != '\0'};
-  std::vector<Mine> all(static_cast<std::size_t>(group.size));
-  if (!group.allgather(&mine, all.data(), sizeof mine)) return;
-  if (all[0].traces != 0) {
-    std::vector<std::uint64_t> ranks_hosts;
-    for (const Mine& theirs : all) ranks_hosts.push_back(theirs.host);
+  if (all.traces != 0) {
+    std::vector<std::uint64_t> ranks_hosts(static_cast<std::size_t>(group.size));
+    const std::uint64_t host = engine::host_id();
+    if (!group.allgather(&host, ranks_hosts.data(), sizeof host)) return;
     driver_.stop();  // what it records is read; not before all are in MPI_Finalize
     write_trace(group, ranks_hosts);
   }
   if (group.rank != 0) return;
-  engine::Account sum;
-  std::set<std::uint64_t> hosts;
-  for (const Mine& theirs : all) {
-    sum += theirs.account;
-    hosts.insert(theirs.host);
-  }
   std::vector<const char*> notes;
   if (home() == nullptr) notes.push_back("the ranks could not make a node segment");
-  write_report(group.size, static_cast<int>(hosts.size()), notes, mine.account, sum);
+  write_report(group.size, static_cast<int>(all.hosts), notes, mine.account, all.account);
 }
 
 template <class H>
@@ -415,6 +438,59 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   return seat.release();
 }
 
+// To be settled when it is first used, so that to make and free communicators costs little.
+template <class H>
+typename Front<H>::Seat* Front<H>::name_seat(H comm, std::uint64_t name) {
+  auto seat = std::make_unique<Seat>();
+  seat->name = name;
+  seat->settled = false;
+  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
+  return seat.release();
+}
+
+template <class H>
+void Front<H>::settle(H comm, Seat& seat) {
+  if (seat.settled.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(settling_);
+  if (seat.settled) return;
+  int size = 0, inter = 0;
+  native_.comm_size(comm, &size);
+  native_.comm_test_inter(comm, &inter);
+  if (inter) {
+    seat.why = "intercommunicator";
+  } else if (size == 1) {
+    seat.why = "communicator of one rank";
+  } else if (node_ == nullptr) {
+    seat.why = no_node_;
+  } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
+    seat.why = "its ranks are on several nodes";
+  } else {
+    int rank = 0;
+    native_.comm_rank(comm, &rank);
+    // Communicators of one MPI_Comm_split differ in their members.
+    const std::uint64_t name = mix(seat.name, static_cast<std::uint64_t>(members[0]));
+    const bool has_devices = devices::present() || node_->has_devices();
+    seat.team =
+        engine::Team::join(node_, name | 1, std::move(members), rank, has_devices, seat.why);
+    if (seat.team != nullptr && seat.team->has_devices()) devices::expect();
+  }
+  seat.settled.store(true, std::memory_order_release);
+}
+
+// Of its members; none if some are on other nodes.
+template <class H>
+std::vector<int> Front<H>::node_ranks(H comm, int size) {
+  if (size > node_->size()) return {};
+  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  H group{};
+  if (native_.comm_group(comm, &group) != 0) return {};
+  native_.group_translate_ranks(group, size, ranks.data(), node_group_, known.data());
+  native_.group_free(&group);
+  const bool all = std::all_of(known.begin(), known.end(), [](int rank) { return rank >= 0; });
+  return all ? known : std::vector<int>{};
+}
+
 // Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
 // these run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
 template <class H>
@@ -465,9 +541,17 @@ int Front<H>::on_delete(H, int, void* value, void*) {
 }
 
 template <class H>
-void Front<H>::made(const void* comm) {
+void Front<H>::made(Word parent, const void* comm) {
   H made{};
   std::memcpy(&made, comm, sizeof made);
+  Seat* from = nullptr;
+  if (parent != Entries::null_word && self_->is_ready() && !self_->in_finalize())
+    from = self_->seat_of(handle(parent), false);
+  if (from != nullptr && from->name != 0) {
+    const std::uint64_t name = mix(from->name, ++from->children);
+    if (made != self_->null_comm_) (void)self_->name_seat(made, name);
+    return;
+  }
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
   if (made != self_->null_comm_ && self_->is_ready() && !self_->in_finalize())
     (void)self_->seat_of(made, true);
@@ -480,7 +564,10 @@ template <class H>
   if (in_finalize() || call.site.comm == null_comm_) return false;
   Seat* seat = seat_of(call.site.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
-  if (seat->team == nullptr) return leave(call, seat->why);
+  if (seat->team == nullptr) [[unlikely]] {
+    settle(call.site.comm, *seat);
+    if (seat->team == nullptr) return leave(call, seat->why);
+  }
   if (!call.blocking() && seat->team->revoked()) return leave(call, revoked);
   call.team = seat->team.get();
   return true;

@@ -148,7 +148,7 @@ void Front<H>::lead_to_tools(Entries& entries) {
 #define TUTTI_FUNCTION(name, entry, count)
 #define TUTTI_LOOKS(name, entry, count)
 #define TUTTI_COMPLETES(name, entry, count)
-#define TUTTI_MAKES(name, count, last)
+#define TUTTI_MAKES(name, count, parent, last)
 #include "mpi/exports.def"
 #undef TUTTI_COLLECTIVE
 #undef TUTTI_FUNCTION

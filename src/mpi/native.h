@@ -62,6 +62,7 @@ struct Native : Completing<H> {
   int (*group_size)(H group, int*);
   int (*group_free)(H* group);
   int (*comm_create_group)(H comm, H group, int tag, H* made);
+  int (*comm_split)(H comm, int color, int key, H* made);
   int (*comm_dup)(H comm, H* duplicate);
   int (*comm_free)(H* comm);
   int (*comm_call_errhandler)(H comm, int code);
@@ -141,6 +142,7 @@ struct Native : Completing<H> {
     mpi.load(group_size, "PMPI_Group_size");
     mpi.load(group_free, "PMPI_Group_free");
     mpi.load(comm_create_group, "PMPI_Comm_create_group");
+    mpi.load(comm_split, "PMPI_Comm_split");
     mpi.load(comm_dup, "PMPI_Comm_dup");
     mpi.load(comm_free, "PMPI_Comm_free");
     mpi.load(comm_create_keyval, "PMPI_Comm_create_keyval");

@@ -27,8 +27,9 @@ namespace {
 
 constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t magic = 0x7475747469'0001;  // "tutti", layout 1
+constexpr std::uint64_t magic = 0x7475747469'0002;  // "tutti", layout 2
 constexpr int size_classes = 16;                    // slices of 2^class desks
+constexpr std::uint64_t buckets = 256;              // of names
 
 // At the start of the segment.
 struct Header {
@@ -38,7 +39,13 @@ struct Header {
   std::uint64_t next;                // first byte never given out
   std::uint64_t free[size_classes];  // heads of lists of free slices, 0 ends one
   std::uint64_t in_use;
+  std::uint64_t named[buckets];  // heads of lists of slices with names, 0 ends one
+  // There was no slice for some name: nor is there for the rest of its group, though one has become
+  // free meanwhile, and so for no new name.
+  std::uint32_t refuses_names;
+  std::uint32_t marks;
 };
+static_assert(sizeof(Header) <= page_bytes);
 
 // After the header: a robust mutex a member, which it holds as long as it lives. Of a mutex the
 // first word is the futex in which the kernel marks the owner's end.
@@ -57,6 +64,9 @@ struct SliceHeader {
   std::atomic<std::uint32_t> members_left;
   std::int32_t size_class;
   std::uint64_t next_free;
+  std::uint32_t marks;
+  std::uint64_t name;  // 0: none
+  std::uint64_t next_named;
 };
 
 Header* header_of(std::byte* base) { return std::launder(reinterpret_cast<Header*>(base)); }
@@ -64,8 +74,8 @@ SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
   return std::launder(reinterpret_cast<SliceHeader*>(base + offset));
 }
 
-// Held for a few instructions when a communicator is made or freed. A holder that is killed ends
-// the job anyway.
+// Held for a few microseconds when a communicator is first used, or freed. A holder that is killed
+// ends the job anyway.
 class Guard {
  public:
   explicit Guard(std::atomic<std::uint32_t>& lock) : lock_(lock) {
@@ -78,6 +88,18 @@ class Guard {
  private:
   std::atomic<std::uint32_t>& lock_;
 };
+
+// With the lock held, by a process that has seen the slice; its neighbours in the list it may not.
+void forget_name(os::Window& window, std::uint64_t offset) {
+  std::byte* base = window.base();
+  const SliceHeader* slice = slice_at(base, offset);
+  std::uint64_t* link = &header_of(base)->named[slice->name % buckets];
+  while (*link != offset) {
+    window.open_to(*link + sizeof(SliceHeader));
+    link = &slice_at(base, *link)->next_named;
+  }
+  *link = slice->next_named;
+}
 
 int size_class_of(int members) {
   int size_class = 0;
@@ -162,29 +184,64 @@ void Segment::close_descriptor() {
 Invitation Segment::invitation() const { return {::getpid(), fd_, header_of(base())->nonce}; }
 
 std::uint64_t Segment::allocate_slice(int members, int desks_each) {
+  const Guard guard(header_of(base())->lock);
+  return take_slice(members, desks_each);
+}
+
+std::uint64_t Segment::find_slice(std::uint64_t name, int members, int desks_each,
+                                  std::uint32_t* marks) {
+  Header* header = header_of(base());
+  const Guard guard(header->lock);
+  std::uint64_t& head = header->named[name % buckets];
+  std::uint64_t offset = head;
+  for (; offset != 0; offset = slice_at(base(), offset)->next_named) {
+    window_.open_to(offset + sizeof(SliceHeader));  // another process may have made it
+    if (slice_at(base(), offset)->name == name) break;
+  }
+  if (offset == 0) {
+    offset = header->refuses_names == 0 ? take_slice(members, desks_each) : 0;
+    if (offset == 0) {
+      header->refuses_names = 1;
+      return 0;
+    }
+    SliceHeader* made = slice_at(base(), offset);
+    made->name = name;
+    made->marks = header->marks;
+    made->next_named = std::exchange(head, offset);
+  }
+  const SliceHeader* slice = slice_at(base(), offset);
+  window_.open_to(offset + slice_bytes(slice->size_class));
+  if (marks != nullptr) *marks = slice->marks;
+  return offset;
+}
+
+void Segment::mark(std::uint32_t marks) {
+  Header* header = header_of(base());
+  const Guard guard(header->lock);
+  header->marks |= marks;
+}
+
+std::uint64_t Segment::take_slice(int members, int desks_each) {
   Header* header = header_of(base());
   const int size_class = size_class_of(members * desks_each);
   if (size_class >= size_classes) return 0;
-  std::uint64_t offset = 0;
   bool used_before = true;
-  {
-    const Guard guard(header->lock);
-    offset = header->free[size_class];
-    if (offset != 0) {
-      window_.open_to(offset + slice_bytes(size_class));  // another process may have used it so far
-      header->free[size_class] = slice_at(base(), offset)->next_free;
-    } else if (header->next + slice_bytes(size_class) <= window_.bytes()) {
-      offset = header->next;
-      header->next += slice_bytes(size_class);
-      used_before = false;
-    } else {
-      return 0;
-    }
-    ++header->in_use;
-    window_.open_to(offset + slice_bytes(size_class));
+  std::uint64_t offset = header->free[size_class];
+  if (offset != 0) {
+    window_.open_to(offset + slice_bytes(size_class));  // another process may have used it so far
+    header->free[size_class] = slice_at(base(), offset)->next_free;
+  } else if (header->next + slice_bytes(size_class) <= window_.bytes()) {
+    offset = header->next;
+    header->next += slice_bytes(size_class);
+    used_before = false;
+  } else {
+    return 0;
   }
+  ++header->in_use;
+  window_.open_to(offset + slice_bytes(size_class));
   SliceHeader* slice = slice_at(base(), offset);
   slice->size_class = size_class;
+  slice->name = 0;
   slice->members_left.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
   if (used_before)  // staging needs no zeros: it is read only after it was written
     for (int index = 0; index < members * desks_each; ++index)
@@ -198,6 +255,7 @@ void Segment::leave_slice(std::uint64_t offset) {
   if (slice->members_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Header* header = header_of(base());
   const Guard guard(header->lock);
+  if (slice->name != 0) forget_name(window_, offset);
   slice->next_free = header->free[slice->size_class];
   header->free[slice->size_class] = offset;
   --header->in_use;

@@ -41,6 +41,12 @@ class Segment {
   // A zeroed slice, page aligned, with `desks_each` times as many desks as `members`; 0 when the
   // segment is full. Any process that has attached may call these, one at a time or together.
   [[nodiscard]] std::uint64_t allocate_slice(int members, int desks_each = 1);
+  // The same for members who do not talk to each other: whoever asks first for `name` allocates it,
+  // the others find that. A name is not 0, and of one group for ever.
+  // `marks`: what was marked when the first asked, the same for all.
+  [[nodiscard]] std::uint64_t find_slice(std::uint64_t name, int members, int desks_each = 1,
+                                         std::uint32_t* marks = nullptr);
+  void mark(std::uint32_t marks);
   // To be called by each of the slice's members when it leaves; the last one frees it.
   void leave_slice(std::uint64_t offset);
 
@@ -60,6 +66,8 @@ class Segment {
   [[nodiscard]] static bool sign_out(std::byte* base, int member);
   void keep_for_a_while();
   static void leave_those_kept();
+  // With the segment's lock held.
+  [[nodiscard]] std::uint64_t take_slice(int members, int desks_each);
 
   [[nodiscard]] std::byte* base() const { return window_.base(); }
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from mpis import LIBRARY, MAIN, OTHERS, Mpi
+from mpis import INTEL, LIBRARY, MAIN, OTHERS, Mpi
 
 # What a rank's own communicator and what only the MPI can do leave.
 APART = "its ranks were started apart"
@@ -19,7 +19,9 @@ ON_PURPOSE = {
 
 
 def comms(mpi: Mpi, what: str, ranks: int = 2, tutti: dict[str, str] | None = None) -> None:
-    result = mpi.run(ranks, [str(mpi.compile("comms.cc")), what], tutti)
+    # Intel MPI may delete a duplicate on one rank later than on the others.
+    later = ["later"] if what == "attributes" and mpi is INTEL else []
+    result = mpi.run(ranks, [str(mpi.compile("comms.cc")), what, *later], tutti)
     assert result.returncode == 0 and "comms: 0 wrong" in result.stdout, result.stdout[-3000:]
 
 

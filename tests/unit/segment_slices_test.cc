@@ -110,6 +110,46 @@ TEST(Segment, ThousandsOfSlicesTakeNoMoreThanTheirMost) {
   }
 }
 
+TEST(Segment, MembersFindTheirSliceByName) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  // Names of one bucket, and of another.
+  const std::uint64_t names[] = {1, 257, 513, 2};
+  std::vector<std::uint64_t> slices;
+  for (const std::uint64_t name : names) slices.push_back(segment.find_slice(name, 2));
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    ASSERT_NE(slices[i], 0u);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(slices[i], slices[j]);
+    EXPECT_EQ(segment.find_slice(names[i], 2), slices[i]);
+  }
+  EXPECT_EQ(segment.slices_in_use(), 4u);
+  // In the midst of a list, with one member and then with both gone.
+  segment.leave_slice(slices[1]);
+  EXPECT_EQ(segment.find_slice(names[1], 2), slices[1]);
+  segment.leave_slice(slices[1]);
+  EXPECT_EQ(segment.slices_in_use(), 3u);
+  for (const std::size_t left : {0, 2, 3}) {
+    EXPECT_EQ(segment.find_slice(names[left], 2), slices[left]);
+  }
+  const std::uint64_t next = segment.find_slice(769, 2);
+  EXPECT_EQ(next, slices[1]);  // used again
+  expect_fresh(segment, next, 2);
+}
+
+// All members of a group must come to the same end, though slices become free between two of them.
+TEST(Segment, ANameWithoutASliceStaysWithout) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  const std::uint64_t kept = segment.find_slice(1, 1);
+  const std::uint64_t freed = segment.allocate_slice(1 << 12);
+  while (segment.allocate_slice(1 << 12) != 0) {
+  }
+  EXPECT_EQ(segment.find_slice(2, 1 << 12), 0u);
+  for (int i = 0; i < 1 << 12; ++i) segment.leave_slice(freed);
+  EXPECT_EQ(segment.find_slice(2, 1 << 12), 0u);
+  EXPECT_EQ(segment.find_slice(1, 1), kept);
+}
+
 // A larger file would be answered by SIGXFSZ.
 TEST(Segment, IsAsSmallAsTheLimitOfFilesWants) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {

@@ -78,6 +78,7 @@ struct Work {
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
+  bool overwrites = false;        // what is sent, of which it has a copy: for who makes it again
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};

@@ -12,6 +12,7 @@
 #include "engine/call.h"
 #include "engine/chooser.h"
 #include "engine/exchange.h"
+#include "engine/leaving.h"
 #include "engine/node.h"
 #include "engine/speaker.h"
 #include "fabric/node.h"
@@ -76,7 +77,7 @@ class Team : public std::enable_shared_from_this<Team> {
   ~Team();
 
   // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
-  // Whoever notices a trouble says so on standard error.
+  // Whoever notices a trouble says so on standard error. After `left`, the MPI is to do it.
   // The local choices and the order in `work` are the team's.
   Trouble run(coll::Collective collective, coll::Work& work);
   Trouble run(coll::Collective collective, const coll::Work& work) {
@@ -110,8 +111,12 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] int size() const { return fabric_.size(); }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
-  // Counts a call; returns its number, which is the same on all members.
-  [[nodiscard]] std::uint32_t count_call() { return ++calls_; }
+  // How many calls there have been, which is the same on all members: of blocking ones, and of
+  // nonblocking ones, which the caller counts.
+  [[nodiscard]] std::uint32_t calls() const {
+    return static_cast<std::uint32_t>(leaving_.number());
+  }
+  [[nodiscard]] std::uint32_t count_start() { return ++starts_; }
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
@@ -125,6 +130,9 @@ class Team : public std::enable_shared_from_this<Team> {
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] Trouble refuse(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] Trouble fail(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] Trouble answer(bool left, coll::Collective collective, const coll::Work& work);
 
   // What nonblocking collectives need; made for the first of them.
   struct Background {
@@ -141,11 +149,17 @@ class Team : public std::enable_shared_from_this<Team> {
   Speaker speaker_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
+  Leaving leaving_;
+  // The last call of any(), and what becomes of the run() that follows where it cannot begin.
+  struct {
+    std::uint64_t call = 0;
+    Trouble outcome = Trouble::none;
+  } asked_;
   bool strict_;  // all calls are compared before each
   bool has_devices_;
   coll::Order order_;
   Account account_;
-  std::uint32_t calls_ = 0;
+  std::uint32_t starts_ = 0;
   std::unique_ptr<Background> background_;
   std::atomic<bool> disbanded_{false};
 };

@@ -10,24 +10,8 @@ using segment::Desk;
 using segment::Starts;
 using segment::Step;
 
-// The first call of `desk`'s owner that it has posted a step of, beyond `after`; 0: none, or too
-// many since.
-std::uint64_t call_after(Desk& desk, Step after) {
-  Step first = 0;
-  std::uint64_t call = 0;
-  for (segment::Line& line : desk.lines) {
-    const Step step = line.step.load(std::memory_order_acquire);
-    if (step <= after || (first != 0 && step >= first)) continue;
-    const std::uint64_t seen = std::atomic_ref(line.call).load(std::memory_order_acquire);
-    if (line.step.load(std::memory_order_relaxed) != step) continue;
-    first = step;
-    call = seen;
-  }
-  return call;
-}
-
 // Somebody has posted in each collective, if not everybody.
-std::uint64_t call_after(Desks desks, int owner, Step after) {
+std::uint64_t call_of_any_after(Desks desks, int owner, Step after) {
   std::uint64_t call = call_after(*desks[static_cast<std::size_t>(owner)], after);
   for (std::size_t i = 0; call == 0 && i < desks.size(); ++i) call = call_after(*desks[i], after);
   return call;
@@ -49,6 +33,20 @@ const Starts::Start& start_of(const Desk& desk, std::uint64_t number) {
 }
 
 }  // namespace
+
+std::uint64_t call_after(Desk& desk, Step after) {
+  Step first = 0;
+  std::uint64_t call = 0;
+  for (segment::Line& line : desk.lines) {
+    const Step step = line.step.load(std::memory_order_acquire);
+    if (step <= after || (first != 0 && step >= first)) continue;
+    const std::uint64_t seen = std::atomic_ref(line.call).load(std::memory_order_acquire);
+    if (line.step.load(std::memory_order_relaxed) != step) continue;
+    first = step;
+    call = seen;
+  }
+  return call;
+}
 
 void publish_start(Desk& mine, Step after, std::uint64_t call) {
   const std::uint64_t number = mine.starts.count.load(std::memory_order_relaxed) + 1;
@@ -93,7 +91,7 @@ std::optional<Mixup> find_mixup_in_wait(Desks desks, int rank) {
     return Mixup{.starter = rank,
                  .started = start.call.load(std::memory_order_relaxed),
                  .blocker = peer,
-                 .blocking = call_after(desks, peer, after),
+                 .blocking = call_of_any_after(desks, peer, after),
                  .number = next,
                  .step = done,
                  .met = has_entered(mine, done)};

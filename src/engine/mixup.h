@@ -46,6 +46,10 @@ using Desks = std::span<segment::Desk* const>;
 // The owner of `mine` starts a nonblocking collective; `after`: the last step of its blocking ones.
 void publish_start(segment::Desk& mine, segment::Step after, std::uint64_t call);
 
+// The first call of `desk`'s owner that it has posted a step of, beyond `after`; 0: none, or too
+// many since.
+[[nodiscard]] std::uint64_t call_after(segment::Desk& desk, segment::Step after);
+
 // As `rank` sees it, which waits in a blocking collective whose first step is `first`.
 [[nodiscard]] std::optional<Mixup> find_mixup_in_call(Desks desks, int rank, segment::Step first,
                                                       std::uint64_t call);

@@ -36,7 +36,42 @@ const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
   return text;
 }
 
+// Whether `peer`'s call is the same as mine but for its size, and sends me more than I have room
+// for.
+bool sends_too_much(std::uint64_t theirs, std::uint64_t mine, int peer, int rank) {
+  const Call call = Call::decode(mine);
+  Call sent = Call::decode(theirs);
+  if (theirs == 0 || sent.bytes <= call.bytes) return false;
+  sent.bytes = call.bytes;
+  if (sent.encode() != call.encode()) return false;
+  switch (call.collective) {
+    case coll::Collective::gather:
+      return rank == call.root;
+    case coll::Collective::bcast:
+    case coll::Collective::scatter:
+      return peer == call.root;
+    case coll::Collective::allgather:
+    case coll::Collective::allgatherv:
+    case coll::Collective::alltoall:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+bool only_sends(coll::Collective collective, int rank, int root) {
+  switch (collective) {
+    case coll::Collective::gather:
+    case coll::Collective::gatherv:
+      return rank != root;
+    case coll::Collective::bcast:
+      return rank == root;
+    default:
+      return false;
+  }
+}
 
 int Speaker::world_rank(int member) const {
   return node_.member(members_[static_cast<std::size_t>(member)]).rank;
@@ -67,8 +102,40 @@ bool Speaker::find_mixup() {
       describe(true, mixup->blocking, text[1]));
   // It concerns both kinds: whoever waits in either, this rank included, looks at these.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
-    desks_[i]->fail();
+    desks_[i]->fail(segment::Ending::broken);
   return true;
+}
+
+void Speaker::tell_mismatch(int peer, std::uint64_t theirs) {
+  const std::uint64_t mine = call_(fabric_);
+  const Call call = Call::decode(mine);
+  if (blocking_ && only_sends(call.collective, rank_, call.root) &&
+      sends_too_much(mine, theirs, rank_, peer)) {
+    trouble_ = Trouble::unasked;
+    return;
+  }
+  const bool truncated = sends_too_much(theirs, mine, peer, rank_);
+  trouble_ = truncated ? Trouble::truncated : Trouble::mismatched;
+  char text[2][96];
+  log::fatal(
+      "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s",
+      static_cast<int>(members_.size()), world_rank(peer), describe(blocking_, theirs, text[0]),
+      world_rank(rank_), describe(blocking_, mine, text[1]));
+}
+
+// What a member has called from `step` on.
+std::uint64_t Speaker::call_of(int peer, fabric::Step step) const {
+  const std::size_t first = blocking_ ? 0 : members_.size();
+  return call_after(*desks_[first + static_cast<std::size_t>(peer)], step - 1);
+}
+
+// Another member has met an error. Who sends me too much may have been the first to see it.
+void Speaker::hear() {
+  for (int peer = 0; peer < static_cast<int>(members_.size()); ++peer) {
+    const std::uint64_t theirs = call_of(peer, first_step_(fabric_));
+    if (sends_too_much(theirs, call_(fabric_), peer, rank_)) return tell_mismatch(peer, theirs);
+  }
+  trouble_ = Trouble::told;
 }
 
 fabric::Emergencies Speaker::emergencies() {
@@ -90,16 +157,13 @@ fabric::Emergencies Speaker::emergencies() {
                 static_cast<unsigned long long>(self->last_step_(self->fabric_)));
           },
       .mismatch =
-          [](void* context, int peer, std::uint64_t theirs, std::uint64_t mine) {
+          [](void* context, int peer, std::uint64_t theirs, std::uint64_t) {
+            static_cast<Speaker*>(context)->tell_mismatch(peer, theirs);
+          },
+      .astray =
+          [](void* context, int peer, fabric::Step step) {
             auto* self = static_cast<Speaker*>(context);
-            self->trouble_ = Trouble::mismatched;
-            char text[2][96];
-            log::fatal(
-                "the ranks of a communicator of %d ranks called different things: rank %d %s, "
-                "rank %d %s",
-                static_cast<int>(self->members_.size()), self->world_rank(peer),
-                describe(self->blocking_, theirs, text[0]), self->world_rank(self->rank_),
-                describe(self->blocking_, mine, text[1]));
+            self->tell_mismatch(peer, self->call_of(peer, step));
           },
       .surplus =
           [](void* context, int peer, std::size_t sent, std::size_t room) {
@@ -125,7 +189,7 @@ fabric::Emergencies Speaker::emergencies() {
                 describe(self->blocking_, self->call_(self->fabric_), text), status.what,
                 strerrordesc_np(status.error));
           },
-      .told = [](void* context, int) { static_cast<Speaker*>(context)->trouble_ = Trouble::told; },
+      .told = [](void* context, int) { static_cast<Speaker*>(context)->hear(); },
       .mixed_up = [](void* context) { return static_cast<Speaker*>(context)->find_mixup(); },
   };
 }

@@ -15,16 +15,21 @@
 
 namespace tutti::engine {
 
-// How a collective ended. After any trouble the team is of no use any more: what the members still
-// call on it ends with `told`.
+// How a collective ended. After any trouble the team is of no use any more: what members still call
+// on it ends with `told`, or, of blocking ones, with `left` (see engine/leaving.h).
 enum class Trouble : std::uint8_t {
   none,
   mismatched,   // members called different things
   truncated,    // one sends more than another has room for
   lost,         // a member's process has ended
   unreachable,  // a buffer could not be read or written
+  unasked,      // this member has sent all it has to somebody who has less room, and says so
   told,         // another member has met one of these, and has said so
+  left,         // the call is the MPI's, as are all later ones, on all members
 };
+
+// Whether a member of a blocking collective gets nothing from it.
+[[nodiscard]] bool only_sends(coll::Collective collective, int rank, int root);
 
 class Speaker {
  public:
@@ -56,6 +61,9 @@ class Speaker {
  private:
   [[nodiscard]] int world_rank(int member) const;
   [[nodiscard]] bool find_mixup();
+  [[nodiscard]] std::uint64_t call_of(int peer, fabric::Step step) const;
+  void tell_mismatch(int peer, std::uint64_t theirs);
+  void hear();
 
   const Node& node_;
   const std::vector<int>& members_;

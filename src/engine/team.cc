@@ -262,6 +262,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       speaker_(*node_, members_, desks_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
+      leaving_(std::span(desks_).first(members_.size()), rank, host_, node_->patience()),
       strict_(node_->strict()),
       has_devices_(has_devices),
       order_(node_->order()) {
@@ -280,8 +281,9 @@ Team::~Team() {
 
 void Team::revoke() {
   for (fabric::Desk* desk : desks_) desk->revoked.store(1, std::memory_order_relaxed);
-  for (std::size_t i = static_cast<std::size_t>(rank()); i < desks_.size(); i += members_.size())
-    desks_[i]->fail();  // who sees this sees that the team was revoked
+  // Who sees these sees that the team was revoked.
+  leaving_.break_off();
+  desks_[members_.size() + static_cast<std::size_t>(rank())]->fail(segment::Ending::broken);
   (void)host_.fail();
 }
 
@@ -330,8 +332,8 @@ bool Team::only_kernel_reaches(const coll::Work& work) const {
 }
 
 inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
-  if (host_.failed()) [[unlikely]]
-    return Trouble::told;
+  if (!leaving_.begin() && !leaving_.may_go_on()) [[unlikely]]
+    return refuse(collective, work);
   fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
   work.order = order_;
   const std::size_t moved = moved_bytes(work);
@@ -341,31 +343,71 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
 
   // A barrier says this call, too, and everyone in it looks at others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
-  if (!agreed || !perform(collective, work)) [[unlikely]] {
-    desks_[static_cast<std::size_t>(rank())]->fail();
-    return speaker_.trouble();
-  }
+  if (!agreed || !perform(collective, work)) [[unlikely]]
+    return fail(collective, work);
+  leaving_.end();
 
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
   return Trouble::none;
 }
 
+// A step of its own on the way of those who leave, with one outcome for both: whoever has met an
+// error here says so in run(), and so does who hears of it only there.
 bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
-  if (host_.failed()) return false;
   const std::uint8_t said = mine;
   std::uint8_t heard = 0;
   const coll::Work question{.send = &said,
                             .recv = &heard,
                             .count = 1,
                             .kernel = reduce::find(reduce::Op::bor, reduce::Type::u8)};
-  fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
-  host_.begin_call(false);
-  if (!perform(coll::Collective::allreduce, question)) {
-    desks_[static_cast<std::size_t>(rank())]->fail();
-    (void)speaker_.trouble();
+  asked_ = {};
+  Trouble trouble = Trouble::none;
+  if (!leaving_.begin() && !leaving_.may_go_on()) {
+    trouble = refuse(collective, work);
+  } else {
+    fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
+    host_.begin_call(false);
+    if (perform(coll::Collective::allreduce, question)) {
+      leaving_.end();
+      if (heard == 0) asked_ = {leaving_.number(), Trouble::told};
+      return heard != 0;
+    }
+    trouble = fail(collective, question);
   }
-  return heard != 0;
+  if (trouble != Trouble::left) asked_ = {leaving_.number(), trouble};
+  return false;
+}
+
+Trouble Team::refuse(coll::Collective collective, const coll::Work& work) {
+  const bool left = leaving_.refuse();
+  if (asked_.call != 0 && leaving_.number() == asked_.call + 1) return asked_.outcome;
+  return answer(left, collective, work);
+}
+
+// Of a call that another member has met an error in. Who only sends has done that, as far as it is
+// concerned, when a receiver has too little room.
+Trouble Team::answer(bool left, coll::Collective collective, const coll::Work& work) {
+  if (left) return Trouble::left;
+  const bool sent = leaving_.cut() && only_sends(collective, rank(), work.root);
+  return sent ? Trouble::none : Trouble::told;
+}
+
+Trouble Team::fail(coll::Collective collective, const coll::Work& work) {
+  const Trouble trouble = speaker_.trouble();
+  if (trouble == Trouble::told) {
+    const bool in_place = work.recv != nullptr && work.send == work.recv;
+    return answer(leaving_.told(!in_place && !work.overwrites), collective, work);
+  }
+  // Of a mixup with nonblocking calls the speaker has said so.
+  const bool broken = desks_[static_cast<std::size_t>(rank())]->ended(segment::Ending::broken);
+  if (trouble == Trouble::lost || broken) {
+    leaving_.end();
+    leaving_.break_off();
+  } else {
+    leaving_.stop(trouble == Trouble::truncated);
+  }
+  return trouble == Trouble::unasked ? Trouble::none : trouble;
 }
 
 Trouble Team::run(coll::Collective collective, coll::Work& work) {

@@ -27,6 +27,7 @@ struct Watch {
   std::uint64_t seen = 0;
   Step step = 0;
   std::span<Desk* const> desks = {};
+  int poster = -1;  // who is to post the step, if that is awaited
 };
 
 template <class Host>
@@ -86,9 +87,8 @@ class DeskFabric {
       Desk& desk = *fabric->desks_[static_cast<std::size_t>(peer)];
       const segment::Line& line = desk.lines[step % segment::ring];
       const Step seen = line.step.load(std::memory_order_acquire);  // pairs with post()
-      assert(seen <= step);
       if (seen == step) return true;
-      watch = {&line.step, &desk.sleepers, seen, step, fabric->desks_};
+      watch = {&line.step, &desk.sleepers, seen, step, fabric->desks_, peer};
       return false;
     }
     [[nodiscard]] const segment::Line& line() const {

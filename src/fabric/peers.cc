@@ -9,18 +9,36 @@
 
 namespace tutti::fabric {
 
+bool Peers::has_ended(std::size_t member) const {
+  const Peer& peer = peers_[member];
+  // A thread of it may have ended alone.
+  return peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence) &&
+         os::is_ending(peer.pid);
+}
+
 bool Peers::in_vain(const Watch& watch, bool rank_waits) {
+  if (watch.poster >= 0) {
+    const Desk& desk = *watch.desks[static_cast<std::size_t>(watch.poster)];
+    const bool done = desk.done.load(std::memory_order_acquire) >= watch.step;
+    if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
+    if (done || watch.seen > watch.step) {
+      if (!fail()) emergencies_.astray(emergencies_.context, watch.poster, watch.step);
+      return true;
+    }
+  }
   // Any member may be the one that everybody waits for, not only the owner of the word.
+  std::size_t gone = 0;
   for (std::size_t i = 0; i < peers_.size(); ++i) {
-    const Peer& peer = peers_[i];
     const bool has_failed = watch.desks[i]->failed.load(std::memory_order_acquire) != 0;
-    const bool may_be_dead = peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence);
-    // A thread of it may have ended alone.
-    if (!has_failed && !(may_be_dead && os::is_ending(peer.pid))) continue;
+    if (!has_failed && !has_ended(i)) continue;
     // Looked at once more after its end is known: its last act may have been the awaited one, or
     // it may have done its part and left for good, or have failed in a later call.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
-    if (watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step) continue;
+    ++gone;
+    // Where members called different things their steps may say nothing; but nobody else is left.
+    if (gone + 1 < peers_.size() &&
+        watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step)
+      continue;
     if (!fail())
       (has_failed ? emergencies_.told : emergencies_.peer_lost)(emergencies_.context,
                                                                 static_cast<int>(i));

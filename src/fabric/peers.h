@@ -19,6 +19,8 @@ struct Emergencies {
   void* context = nullptr;
   void (*peer_lost)(void* context, int peer) = nullptr;
   void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
+  // A member has gone on without posting a step that this one awaits.
+  void (*astray)(void* context, int peer, Step step) = nullptr;
   void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
   void (*told)(void* context, int peer) = nullptr;  // a member has met an error, and has said so
@@ -59,6 +61,8 @@ class Peers {
   // so before.
   bool fail() { return failed_.exchange(true, std::memory_order_relaxed); }
 
+  // Whether a member's process has ended, as far as that can be known.
+  [[nodiscard]] bool has_ended(std::size_t member) const;
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
   // a call that does not match, if this rank itself is waiting.
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);

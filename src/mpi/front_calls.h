@@ -44,14 +44,15 @@ template <class Prepare>
   if (trouble != engine::Trouble::none) [[unlikely]]
     return fail(call, trouble);
   call.unpack();
-  fabric::Upkeep::after_call(call.team->count_call());
+  fabric::Upkeep::after_call(call.team->calls());
   return 0;
 }
 
 template <class H>
 int Front<H>::fail(const Call<H>& call, engine::Trouble trouble) {
-  if (trouble == engine::Trouble::told && call.team->revoked()) {
-    (void)leave(call, revoked);
+  const bool was_revoked = trouble == engine::Trouble::told && call.team->revoked();
+  if (was_revoked || trouble == engine::Trouble::left) {
+    (void)leave(call, was_revoked ? revoked : "an earlier call on the communicator failed");
     return left;
   }
   const int code = code_of(trouble);
@@ -185,6 +186,7 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
     call.copy.reset(work.bytes());
     reduce::copy(call.copy.get(), work.send, work.bytes());
     work.send = call.copy.get();
+    work.overwrites = true;
   }
   return true;
 }

@@ -170,7 +170,8 @@ template <class AddOut, class AddIn>
     call.out.add(next, 0, static_cast<Count>(block.bytes), byte);
     next += block.bytes;
   }
-  call.work = {.count = bytes, .out = call.out.blocks(), .in = call.in.blocks()};
+  call.work = {
+      .count = bytes, .overwrites = true, .out = call.out.blocks(), .in = call.in.blocks()};
   return true;
 }
 

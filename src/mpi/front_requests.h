@@ -33,7 +33,7 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   requests_.add(*started);
   engine::Team* const team = call.team;  // the call may be over before start() is
   team->start(*started.release());
-  fabric::Upkeep::after_call(team->count_call());
+  fabric::Upkeep::after_call(team->count_start());
   return 0;
 }
 

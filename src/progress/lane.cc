@@ -55,7 +55,7 @@ void Lane::look_after(Queue& finished) {
 // The first has ended, or with an error all have.
 void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
-  if (failed) desks_[static_cast<std::size_t>(fabric_.rank())]->fail();
+  if (failed) desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
   do {

@@ -59,12 +59,27 @@ struct alignas(line_bytes) Starts {
 };
 static_assert(sizeof(Starts) == line_bytes);
 
+// How the owner of a desk takes leave of the others.
+enum class Ending : std::uint32_t {
+  none,
+  left,    // for good, with all the others: the MPI goes on
+  broken,  // somebody is lost, or nobody knows what the others call: every later call fails
+};
+
 struct Desk {
   Line lines[ring];
   // The owner reads and writes nothing more of any step up to this one.
   alignas(line_bytes) std::atomic<Step> done;
-  // The owner takes part in no more collectives of this team: it has met an error, or revoked it.
+  // The owner takes part in no more collectives of this team, as it has met an error, been told of
+  // one, or revoked it: an Ending, or 0.
   std::atomic<std::uint32_t> failed;
+  // Of blocking collectives, see engine/leaving.h. 2n - 1 while the owner is in its nth, 2n when
+  // that is over.
+  std::atomic<std::uint64_t> calls;
+  // The first of them that has met an error, as far as members have said so on this desk; or 0.
+  std::atomic<std::uint64_t> stopped;
+  // The one in which the owner had too little room for what was sent; or 0.
+  std::atomic<std::uint64_t> cut;
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
   // A member has revoked the team, and has said so on every desk; before it failed.
@@ -74,7 +89,12 @@ struct Desk {
   alignas(page_bytes) std::byte staging[slots][staging_bytes];
 
   // Those who wait for the owner look at it.
-  void fail() { failed.store(1, std::memory_order_release); }
+  void fail(Ending how) {
+    failed.store(static_cast<std::uint32_t>(how), std::memory_order_release);
+  }
+  [[nodiscard]] bool ended(Ending how) const {
+    return failed.load(std::memory_order_acquire) == static_cast<std::uint32_t>(how);
+  }
 };
 static_assert(sizeof(Desk) <= (std::size_t{1} << 20), "at most 1 MiB a rank");
 

@@ -206,7 +206,9 @@ TEST_P(Mismatch, IsNamed) {
         std::vector<float> send(100'000, 1.0f), recv(100'000);
         const std::size_t side = self.rank == 0 ? 0 : 1;
         Trouble trouble = Trouble::none;
-        for (int i = 0; i < 2; ++i)
+        bool met = false;
+        // Who met nothing may be ahead by as many calls as there are lines.
+        for (int i = 0; i < 40 && trouble != Trouble::left; ++i) {
           trouble = team->run(what.collective[side],
                               {.send = send.data(),
                                .recv = recv.data(),
@@ -214,13 +216,15 @@ TEST_P(Mismatch, IsNamed) {
                                .element_bytes = 4,
                                .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
                                .root = what.root[side]});
-        RANK_CHECK(trouble == Trouble::mismatched || trouble == Trouble::told);
+          met = met || trouble != Trouble::none;
+        }
+        RANK_CHECK(met && trouble == Trouble::left);
       },
       30);
   EXPECT_NE(endings.output.find("called different things"), std::string::npos) << endings.output;
   for (const char* said : what.said)
     EXPECT_NE(endings.output.find(said), std::string::npos) << said << " not in " << endings.output;
-  EXPECT_TRUE(endings.all(0)) << endings.output;  // all were told, and none waited for ever
+  EXPECT_TRUE(endings.all(0)) << endings.output;  // all have left, and none waited for ever
 }
 
 INSTANTIATE_TEST_SUITE_P(What, Mismatch, ::testing::ValuesIn(disagreements),

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/leaving.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "fabric/upkeep.h"
+#include "os/os.h"
+#include "segment/wait.h"
+
+namespace tutti::engine {
+
+using fabric::Desk;
+using segment::Ending;
+
+bool Leaving::may_go_on() const {
+  return mine_.failed.load(std::memory_order_relaxed) == 0 &&
+         number_ <= mine_.stopped.load(std::memory_order_acquire);
+}
+
+bool Leaving::refuse() {
+  if (first_ == 0) return leave(number_ - 1);
+  mine_.calls.store(2 * ended_, std::memory_order_release);
+  return number_ >= first_;
+}
+
+bool Leaving::told(bool again) { return leave(again ? number_ - 1 : number_); }
+
+bool Leaving::cut() const {
+  return std::any_of(desks_.begin(), desks_.end(), [this](const Desk* desk) {
+    return desk->cut.load(std::memory_order_acquire) == number_;
+  });
+}
+
+void Leaving::stop(bool cut) {
+  if (cut) mine_.cut.store(number_, std::memory_order_release);
+  ended_ = number_;
+  end();  // before anybody reads of it
+  stop_from(number_);
+  mine_.fail(Ending::left);
+}
+
+void Leaving::break_off() {
+  mine_.stopped.store(1, std::memory_order_relaxed);
+  mine_.fail(Ending::broken);
+}
+
+bool Leaving::broken() const {
+  return std::any_of(desks_.begin(), desks_.end(),
+                     [](const Desk* desk) { return desk->ended(Ending::broken); });
+}
+
+// Whoever reads a number on its desk knows that its call, or a later one, has been ended by
+// somebody; and who reads a desk's `calls` after this that its owner begins none of these any more.
+void Leaving::stop_from(std::uint64_t first) {
+  for (Desk* desk : desks_) {
+    std::uint64_t seen = desk->stopped.load(std::memory_order_relaxed);
+    while ((seen == 0 || first < seen) &&
+           !desk->stopped.compare_exchange_weak(seen, first, std::memory_order_acq_rel)) {
+    }
+  }
+  if (asymmetric_fence_)
+    os::heavy_fence();
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+// Who has been told reads of the call that has failed on its own desk: whoever fails says so there
+// before.
+bool Leaving::leave(std::uint64_t ended) {
+  ended_ = ended;
+  mine_.calls.store(2 * ended, std::memory_order_release);
+  const std::uint64_t stopped = mine_.stopped.load(std::memory_order_acquire);
+  if (stopped != 0 && !broken()) {
+    stop_from(stopped);
+    mine_.fail(Ending::left);
+    first_ = find_first();
+  }
+  if (first_ == 0) break_off();
+  return first_ != 0 && number_ >= first_;
+}
+
+// 0: nobody will know.
+std::uint64_t Leaving::find_first() {
+  constexpr int yields = 1000;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < desks_.size(); ++i) {
+    for (int tries = 0;; ++tries) {
+      const std::uint64_t calls = desks_[i]->calls.load(std::memory_order_acquire);
+      if (calls % 2 == 0) {
+        last = std::max(last, calls / 2);
+        break;
+      }
+      if (broken() || peers_.has_ended(i)) return 0;
+      fabric::Upkeep::while_waiting();
+      if (tries >= yields || !segment::courtesy().yield())
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+  return last + 1;
+}
+
+}  // namespace tutti::engine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Buffers in the memory of GPUs, with stand-ins for their runtimes and for an MPI that knows them."""
+"""Buffers in the memory of GPUs: stand-ins for their runtimes, and for an MPI that knows them."""
 
 from __future__ import annotations
 

@@ -16,24 +16,26 @@ bool Upkeep::look(std::uint64_t begin) {
   const std::uint64_t end = os::ticks(), took = end - begin;
   last_.store(end, std::memory_order_relaxed);
   const std::uint64_t idle = idle_.load(std::memory_order_relaxed);
-  if (idle == 0 || took < idle) {
-    idle_.store(took, std::memory_order_relaxed);
-    return false;
-  }
-  // The least is forgotten slowly: a clock may change, or the MPI get more to look after.
-  idle_.store(idle + idle / 64 + 1, std::memory_order_relaxed);
-  return took > idle + idle / 2;
+  const bool moved = idle != 0 && took > idle + idle / 4;
+  // The mean of looks in which nothing happens. What looks like something counts little: a clock
+  // may change, or the MPI get more to look after.
+  const std::uint64_t mean = idle == 0 ? took
+                             : moved   ? idle + idle / 64 + 1
+                                       : idle - idle / 8 + took / 8;
+  idle_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
+  return moved;
 }
 
 void Upkeep::between_calls() {
   const std::uint64_t before = last_.load(std::memory_order_relaxed);
-  std::uint64_t now = os::ticks();
-  const std::uint64_t since = now - before;
+  const std::uint64_t now = os::ticks(), since = now - before;
+  // One that takes long may be one of those in which the MPI does more now and then.
   int looks = 0;
-  while (look(now)) {
-    gap_.store(0, std::memory_order_relaxed);
-    if (++looks == most_in_a_row) return;
-    now = os::ticks();
+  if (look(now)) {
+    while (look(os::ticks())) {
+      gap_.store(0, std::memory_order_relaxed);
+      if (++looks == most_in_a_row) break;
+    }
   }
   if (looks != 0) return;
   // From the first quiet look on the gap doubles, up to what its share of the time allows.
@@ -51,7 +53,7 @@ void Upkeep::while_waiting() {
       waiting_share * idle_.load(std::memory_order_relaxed))
     return;
   // What goes on will hardly be over with this wait.
-  if (look(now)) gap_.store(0, std::memory_order_relaxed);
+  if (look(now) && look(os::ticks())) gap_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::fabric

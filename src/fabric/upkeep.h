@@ -7,7 +7,8 @@
 // time since its last look was 16 times what one takes. One that need not wait looks after so many
 // calls that looks take one part in 128 of its time; ranks look after the same call of a
 // communicator, so that no rank waits for another's look. And as long as looks take longer than
-// they do when nothing happens, which is when something was brought forward, it goes on looking.
+// they do when nothing happens, two and more in a row, which is when something was brought forward,
+// it goes on looking.
 #pragma once
 
 #include <atomic>
@@ -48,7 +49,7 @@ class Upkeep {
   static inline constinit std::atomic<std::uint64_t> last_{
       0};  // the end of the last look, in ticks
   static inline constinit std::atomic<std::uint64_t> idle_{
-      0};  // of a look in which nothing happens
+      0};  // of a look in which nothing happens, in the mean
 };
 
 }  // namespace tutti::fabric

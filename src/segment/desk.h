@@ -74,8 +74,8 @@ struct Desk {
   // one, or revoked it: an Ending, or 0.
   std::atomic<std::uint32_t> failed;
   // Of blocking collectives, see engine/leaving.h. 2n - 1 while the owner is in its nth, 2n when
-  // that is over.
-  std::atomic<std::uint64_t> calls;
+  // that is over. In a line that others read after an error alone, so that the owner has it.
+  alignas(line_bytes) std::atomic<std::uint64_t> calls;
   // The first of them that has met an error, as far as members have said so on this desk; or 0.
   std::atomic<std::uint64_t> stopped;
   // The one in which the owner had too little room for what was sent; or 0.

@@ -63,8 +63,8 @@ template <Fabric F, class Operand>
 
 // or block by block.
 template <Fabric F, class Operand>
-void fold(F& f, const Work& work, Operand operand, void* out, std::size_t count) {
-  if (fold_few(work, f.size(), operand, out, count)) return;
+[[gnu::noinline]] void fold_many(F& f, const Work& work, Operand operand, void* out,
+                                 std::size_t count) {
   const std::size_t element = work.element_bytes, bytes = count * element;
   const std::size_t each = std::min(round_up(bytes, line_bytes), fold_block_bytes);
   const std::size_t block = bytes <= fold_block_bytes ? count : fold_block_bytes / element;
@@ -75,6 +75,11 @@ void fold(F& f, const Work& work, Operand operand, void* out, std::size_t count)
     fold_at(places, each, work, f.size(), at, static_cast<std::byte*>(out) + offset,
             std::min(block, count - done));
   }
+}
+template <Fabric F, class Operand>
+[[gnu::always_inline]] inline void fold(F& f, const Work& work, Operand operand, void* out,
+                                        std::size_t count) {
+  if (!fold_few(work, f.size(), operand, out, count)) fold_many(f, work, operand, out, count);
 }
 
 }  // namespace tutti::coll

@@ -8,40 +8,60 @@
 
 namespace tutti::fabric {
 
-// Looks once, at time `begin`. True: that took so long that something must have happened.
-bool Upkeep::look(std::uint64_t begin) {
+namespace {
+// What a message takes at least. Some machines' ticks come 26 at a time.
+constexpr std::uint64_t least_ticks = 64;
+}  // namespace
+
+bool UsualLook::exceeded_by(std::uint64_t ticks) {
+  const std::uint64_t usual = usual_.load(std::memory_order_relaxed), took = ticks * parts;
+  const bool longer = usual != 0 && took > usual + usual / 4 + least_ticks * parts;
+  // Much may have to be brought forward, so what looks like that counts little. It counts, as the
+  // MPI may also have got more to look after.
+  const std::uint64_t mean = usual == 0 ? took
+                             : longer   ? usual + usual / 16384 + 1
+                                        : usual - usual / 8 + took / 8;
+  usual_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
+  return longer;
+}
+
+// Begins now. True: something was brought forward.
+bool Upkeep::look_until_quiet(std::uint64_t begin) {
   const Look look = look_.load(std::memory_order_relaxed);
   if (look == nullptr) return false;
   look();
-  const std::uint64_t end = os::ticks(), took = end - begin;
+  std::uint64_t end = os::ticks();
+  int moves = 0;
+  // One that takes long may be one of those in which the MPI does more now and then.
+  if (first_.exceeded_by(end - begin) || !next_.is_known()) {
+    for (bool moved = true; moved && moves < most_in_a_row;) {
+      const std::uint64_t before = end;
+      look();
+      end = os::ticks();
+      moved = next_.exceeded_by(end - before);
+      if (moved) ++moves;
+    }
+  }
   last_.store(end, std::memory_order_relaxed);
-  const std::uint64_t idle = idle_.load(std::memory_order_relaxed);
-  const bool moved = idle != 0 && took > idle + idle / 4;
-  // The mean of looks in which nothing happens. What looks like something counts little: a clock
-  // may change, or the MPI get more to look after.
-  const std::uint64_t mean = idle == 0 ? took
-                             : moved   ? idle + idle / 64 + 1
-                                       : idle - idle / 8 + took / 8;
-  idle_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
-  return moved;
+  if (moves != 0) {
+    gap_.store(0, std::memory_order_relaxed);
+    return true;
+  }
+  // An interruption must not count for hundreds of calls.
+  const std::uint64_t cost = cost_.load(std::memory_order_relaxed);
+  const std::uint64_t took = end - begin;
+  const std::uint64_t mean = cost == 0 ? took : cost - cost / 8 + std::min(took, 4 * cost) / 8;
+  cost_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
+  return false;
 }
 
 void Upkeep::between_calls() {
-  const std::uint64_t before = last_.load(std::memory_order_relaxed);
-  const std::uint64_t now = os::ticks(), since = now - before;
-  // One that takes long may be one of those in which the MPI does more now and then.
-  int looks = 0;
-  if (look(now)) {
-    while (look(os::ticks())) {
-      gap_.store(0, std::memory_order_relaxed);
-      if (++looks == most_in_a_row) break;
-    }
-  }
-  if (looks != 0) return;
+  const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
+  if (look_until_quiet(now)) return;
   // From the first quiet look on the gap doubles, up to what its share of the time allows.
   const std::uint32_t gap = gap_.load(std::memory_order_relaxed);
   const std::uint64_t a_call = std::max<std::uint64_t>(1, since / (gap + 1));
-  const std::uint64_t calls = idle_.load(std::memory_order_relaxed) * calls_share / a_call;
+  const std::uint64_t calls = cost_.load(std::memory_order_relaxed) * calls_share / a_call;
   const auto wanted = static_cast<std::uint32_t>(
       std::bit_ceil(std::clamp<std::uint64_t>(calls, 1, largest_gap + 1)) - 1);
   gap_.store(std::min(2 * gap + 1, wanted), std::memory_order_relaxed);
@@ -49,11 +69,9 @@ void Upkeep::between_calls() {
 
 void Upkeep::while_waiting() {
   const std::uint64_t now = os::ticks();
-  if (now - last_.load(std::memory_order_relaxed) <
-      waiting_share * idle_.load(std::memory_order_relaxed))
-    return;
-  // What goes on will hardly be over with this wait.
-  if (look(now) && look(os::ticks())) gap_.store(0, std::memory_order_relaxed);
+  if (now - last_.load(std::memory_order_relaxed) >=
+      waiting_share * cost_.load(std::memory_order_relaxed))
+    look_until_quiet(now);
 }
 
 }  // namespace tutti::fabric

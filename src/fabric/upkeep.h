@@ -5,16 +5,29 @@
 //
 // The rule knows no numbers of any machine or MPI. A rank that waits for long looks whenever the
 // time since its last look was 16 times what one takes. One that need not wait looks after so many
-// calls that looks take one part in 128 of its time; ranks look after the same call of a
-// communicator, so that no rank waits for another's look. And as long as looks take longer than
-// they do when nothing happens, two and more in a row, which is when something was brought forward,
-// it goes on looking.
+// calls that looks take one part in 256 of its time; ranks look after the same call of a
+// communicator, so that no rank waits for another's look. A look that takes longer than looks do
+// when nothing happens is followed by another, and if that takes longer, too, something was brought
+// forward: then the rank goes on looking.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 namespace tutti::fabric {
+
+// What a look takes in which nothing happens, in the mean. It steers when to look and nothing else,
+// as does all that Upkeep keeps: threads may overwrite each other's.
+class UsualLook {
+ public:
+  // One took so long. True: so long that something must have happened.
+  bool exceeded_by(std::uint64_t ticks);
+  [[nodiscard]] bool is_known() const { return usual_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::uint64_t parts = 256;  // of a tick
+  std::atomic<std::uint64_t> usual_{0};        // in these
+};
 
 class Upkeep {
  public:
@@ -25,7 +38,7 @@ class Upkeep {
   [[nodiscard]] static bool needed() { return look_.load(std::memory_order_relaxed) != nullptr; }
 
   // After a call, the communicator's `calls`th.
-  static void after_call(std::uint32_t calls) {
+  [[gnu::always_inline]] static void after_call(std::uint32_t calls) {
     if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
       between_calls();
   }
@@ -37,19 +50,18 @@ class Upkeep {
 
  private:
   static constexpr std::uint32_t largest_gap = 1023;
-  static constexpr std::uint64_t waiting_share = 16, calls_share = 128;
-  static constexpr int most_in_a_row = 16;  // looks after one call
+  static constexpr std::uint64_t waiting_share = 16, calls_share = 256;
+  static constexpr int most_in_a_row = 16;  // looks that bring something forward after one call
 
   static void between_calls();
-  static bool look(std::uint64_t begin);
+  static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr};
-  // All of these steer when to look and nothing else: threads may overwrite each other's.
-  static inline constinit std::atomic<std::uint32_t> gap_{0};  // one less than a power of two
-  static inline constinit std::atomic<std::uint64_t> last_{
-      0};  // the end of the last look, in ticks
-  static inline constinit std::atomic<std::uint64_t> idle_{
-      0};  // of a look in which nothing happens, in the mean
+  static inline constinit std::atomic<std::uint32_t> gap_{0};   // one less than a power of two
+  static inline constinit std::atomic<std::uint64_t> last_{0};  // the end of the last look
+  static inline constinit std::atomic<std::uint64_t> cost_{0};  // of a call's looks, in the mean
+  // The first look after other work takes longer than one right after another.
+  static inline constinit UsualLook first_, next_;
 };
 
 }  // namespace tutti::fabric

@@ -23,12 +23,12 @@ struct Call {
       : site{native, communicator, keeper} {}
 
   // To be called once both sides are complete. In place, what is received leaves the own block.
-  void settle(bool with_devices) {
-    out.settle(true, with_devices);
-    in.settle(out.empty(), with_devices);
+  [[gnu::always_inline]] void settle(bool with_devices) {
+    if (out.is_special() || in.is_special() || with_devices) [[unlikely]]
+      settle_both(with_devices);
   }
   // When it is over: to where only the MPI, or a layout, can put it.
-  void unpack() { in.unpack(); }
+  [[gnu::always_inline]] void unpack() { in.unpack(); }
   [[nodiscard]] bool blocking() const { return site.keeper == nullptr; }
 
   const Site<H> site;
@@ -39,6 +39,12 @@ struct Call {
   bool alike = false;           // both sides have the same counts and types
   Few<coll::Slice> parts;       // of what is computed
   Temporary copy;
+
+ private:
+  [[gnu::noinline]] void settle_both(bool with_devices) {
+    out.settle(true, with_devices);
+    in.settle(out.empty(), with_devices);
+  }
 };
 
 // One that has given a request. It is the MPI's, until that calls the request's free function, and

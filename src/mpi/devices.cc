@@ -85,23 +85,26 @@ void copy(void* to, const void* from, const void* device, std::size_t bytes) {
 void expect() {
   const std::lock_guard lock(g_looking);
   g_expected.store(true, std::memory_order_relaxed);
-  g_none_at.store(0, std::memory_order_relaxed);
+  g_found.store(Found::some, std::memory_order_relaxed);
 }
 
-bool look() {
-  static std::atomic<std::uint64_t> seen{0};
-  const std::uint64_t now = os::loads();
-  if (now == seen.load(std::memory_order_acquire)) return is_any_present();
+Found look() {
+  static std::uint64_t seen = 0;  // loads, where only the loader tells
   const std::lock_guard lock(g_looking);
-  // A load that another thread is in the midst of is waited for.
-  if (void* const self = ::dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY)) ::dlclose(self);
-  find(g_cuda, "libcuda.so");
-  find(g_hip, "libamdhip64.so");
-  find(g_level_zero, "libze_loader.so");
-  const bool present = is_any_present();
-  seen.store(now, std::memory_order_release);
-  if (!present) g_none_at.store(now, std::memory_order_relaxed);
-  return present;
+  // Nobody is to believe what was found before the loads that are forgotten here.
+  g_found.store(Found::unknown, std::memory_order_relaxed);
+  const std::uint64_t now = os::expect_loads() ? 0 : os::count_loads();
+  if (now == 0 || now != seen) {
+    // A load that another thread is in the midst of is waited for.
+    if (void* const self = ::dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY)) ::dlclose(self);
+    find(g_cuda, "libcuda.so");
+    find(g_hip, "libamdhip64.so");
+    find(g_level_zero, "libze_loader.so");
+    seen = now;
+  }
+  const Found found = is_any_present() ? Found::some : Found::none;
+  g_found.store(found, std::memory_order_relaxed);
+  return found;
 }
 
 bool owns(const void* address) {

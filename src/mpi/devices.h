@@ -13,9 +13,10 @@
 
 namespace tutti::mpi::devices {
 
-// The number of loads at which there was no runtime.
-inline constinit std::atomic<std::uint64_t> g_none_at{0};
-[[nodiscard, gnu::cold]] bool look();
+// Whether there is one, as far as somebody has looked.
+enum class Found : std::uint8_t { unknown, none, some };
+inline constinit std::atomic<Found> g_found{Found::unknown};
+[[nodiscard, gnu::cold]] Found look();
 
 // A rank of a communicator of this process's has a runtime: from now on all take part in what it
 // asks before a call.
@@ -23,9 +24,12 @@ void expect();
 
 // Whether any runtime is loaded, or expected.
 [[nodiscard, gnu::always_inline]] inline bool present() {
-  if (os::loads() == g_none_at.load(std::memory_order_relaxed)) [[likely]]
-    return false;
-  return look();
+  Found found = Found::unknown;
+  if (!os::has_loaded()) [[likely]]
+    found = g_found.load(std::memory_order_relaxed);  // after that
+  if (found == Found::unknown) [[unlikely]]
+    found = look();
+  return found == Found::some;
 }
 
 [[nodiscard]] bool owns(const void* address);

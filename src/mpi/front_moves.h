@@ -57,12 +57,10 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 // Whether what this rank sends itself lies where it is to be received.
 template <class H>
 [[gnu::always_inline]] inline bool Front<H>::stays(const Call<H>& call) {
-  const auto mine = [&call](const Side<H>& side) {
-    const auto blocks = side.blocks();
-    return blocks[blocks.size() == 1 ? 0 : static_cast<std::size_t>(call.team->rank())];
-  };
-  return !call.out.empty() && !call.in.empty() && mine(call.out).bytes != 0 &&
-         mine(call.out).address == mine(call.in).address;
+  if (call.out.empty() || call.in.empty()) return false;
+  const auto me = static_cast<std::size_t>(call.team->rank());
+  const coll::Block &sent = call.out.block_of(me), &received = call.in.block_of(me);
+  return sent.address == received.address && sent.bytes != 0;
 }
 
 template <class H>

@@ -62,8 +62,10 @@ class Few {
   void push_back(T value) { *extend(1) = value; }
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] T* data() { return many_ == nullptr ? few_ : many_->data(); }
-  [[nodiscard]] const T* data() const { return many_ == nullptr ? few_ : many_->data(); }
-  [[nodiscard]] std::span<const T> all() const { return {data(), count_}; }
+  [[nodiscard, gnu::always_inline]] const T* data() const {
+    return many_ == nullptr ? few_ : many_->data();
+  }
+  [[nodiscard, gnu::always_inline]] std::span<const T> all() const { return {data(), count_}; }
 
  private:
   [[gnu::noinline]] void move_out(std::size_t count) {
@@ -185,7 +187,7 @@ class Side {
   }
 
   // So many blocks without gaps, one after the other.
-  void add_row(const void* base, std::size_t bytes, int members) {
+  [[gnu::always_inline]] void add_row(const void* base, std::size_t bytes, int members) {
     auto* address = static_cast<std::byte*>(const_cast<void*>(base));
     coll::Block* block = blocks_.extend(static_cast<std::size_t>(members));
     for (int i = 0; i < members; ++i, address += bytes) *block++ = {address, bytes, nullptr};
@@ -195,11 +197,11 @@ class Side {
   // with what is to be sent.
   // `with_devices`: devices::present().
   void settle(bool fill, bool with_devices) {
-    if (special_ != nullptr) [[unlikely]]
-      settle_special(fill);
-    if (with_devices) [[unlikely]]
-      stage_blocks(fill);
+    if (special_ != nullptr) settle_special(fill);
+    if (with_devices) stage_blocks(fill);
   }
+  // False: there is nothing to settle or unpack, unless blocks are a device's.
+  [[nodiscard, gnu::always_inline]] bool is_special() const { return special_ != nullptr; }
   // For what is no block: memory of the host for `user`, if that is a device's.
   void* stage(void* user, std::size_t bytes, bool fill) {
     if (bytes == 0 || !devices::owns(user)) return user;
@@ -217,12 +219,18 @@ class Side {
     return false;
   }
   // Afterwards, what was received.
-  void unpack() {
+  [[gnu::always_inline]] void unpack() {
     if (special_ != nullptr) [[unlikely]]
       unpack_special();
   }
 
-  [[nodiscard]] std::span<const coll::Block> blocks() const { return blocks_.all(); }
+  [[nodiscard, gnu::always_inline]] std::span<const coll::Block> blocks() const {
+    return blocks_.all();
+  }
+  // A member's, where there is one for each; or the only one.
+  [[nodiscard, gnu::always_inline]] const coll::Block& block_of(std::size_t member) const {
+    return blocks_.data()[blocks_.size() == 1 ? 0 : member];
+  }
   [[nodiscard]] bool empty() const { return blocks_.size() == 0; }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;

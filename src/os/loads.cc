@@ -18,12 +18,18 @@ std::uint64_t count_loads() {
   return loads;
 }
 
+bool expect_loads() {
+  if (g_loader_bytes.load(std::memory_order_relaxed) == 0) return false;
+  g_has_loaded.exchange(false, std::memory_order_acq_rel);  // pairs with note_load()
+  return true;
+}
+
 void watch_loads() {
   Dl_info theirs{}, ours{};
   const auto base = static_cast<std::uintptr_t>(::getauxval(AT_BASE));
   void* const calloc = ::dlsym(RTLD_DEFAULT, "calloc");
   if (base == 0 || calloc == nullptr || ::dladdr(calloc, &theirs) == 0 ||
-      ::dladdr(&g_loads, &ours) == 0 || theirs.dli_fbase != ours.dli_fbase)
+      ::dladdr(&g_has_loaded, &ours) == 0 || theirs.dli_fbase != ours.dli_fbase)
     return;
   const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(base);
   const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(base + header->e_phoff);
@@ -33,7 +39,6 @@ void watch_loads() {
       end = parts[i].p_vaddr + parts[i].p_memsz;
   g_loader_begin.store(base, std::memory_order_relaxed);
   g_loader_bytes.store(end, std::memory_order_relaxed);
-  g_loads_are_seen.store(true, std::memory_order_release);
 }
 
 }  // namespace tutti::os

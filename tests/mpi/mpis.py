@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +17,20 @@ LIBRARY = Path(os.environ.get("TUTTI_LIBRARY", ROOT / "build/release/src/libtutt
 PROGRAMS = ROOT / "build/mpi-tests"
 
 
-def up_to_date(program: Path, sources: list[Path]) -> bool:
-    newest = max(each.stat().st_mtime for each in sources)
-    return program.exists() and program.stat().st_mtime >= newest
+def built(path: Path, sources: list[Path], build: Callable[[Path], None]) -> Path:
+    """`path`, which build(elsewhere) makes if it is older than its sources.
+
+    Tests that run at the same time build it once, and nobody sees half of it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        newest = max(each.stat().st_mtime for each in sources)
+        if not path.exists() or path.stat().st_mtime < newest:
+            new = path.with_name(f"new-{path.name}")
+            build(new)
+            new.replace(path)
+    return path
 
 
 def end(job: subprocess.Popen) -> None:
@@ -68,13 +81,16 @@ class Mpi:
     def compile(self, source: str, *options: str) -> Path:
         """Build tests/mpi/`source` for this MPI, unless that was done already."""
         path = Path(__file__).with_name(source)
+
+        def build(program: Path) -> None:
+            words = ["-O1", "-g1", "-std=c++17", *options, str(path), "-o", str(program), "-ldl"]
+            self.run_compiler(*words)
+
         program = PROGRAMS / self.name / path.stem
-        if not up_to_date(program, [path, *path.parent.glob("*.h")]):
-            program.parent.mkdir(parents=True, exist_ok=True)
-            command = [self.cxx, "-O1", "-g1", "-std=c++17", *options]
-            command += [str(path), "-o", str(program), "-ldl"]
-            subprocess.run(command, check=True, env=os.environ | self.environment)
-        return program
+        return built(program, [path, *path.parent.glob("*.h")], build)
+
+    def run_compiler(self, *words: str) -> None:
+        subprocess.run([self.cxx, *words], check=True, env=os.environ | self.environment)
 
     def launch(
         self, ranks: int, command: list[str], tutti: dict[str, str] | None = None

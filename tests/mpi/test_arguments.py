@@ -8,8 +8,8 @@ from mpis import INTEL, MAIN, Mpi
 
 
 def errors(mpi: Mpi, tutti: dict[str, str] | None) -> list[str]:
-    # On Intel MPI who has begun a Gather that the root refuses waits for ever.
-    arguments = ["no gather"] if mpi is INTEL else []
+    # On Intel MPI who has begun what the root refuses may wait for ever.
+    arguments = ["no roots"] if mpi is INTEL else []
     result = mpi.run(2, [str(mpi.compile("arguments.cc")), *arguments], tutti)
     assert result.returncode == 0, result.stdout
     return sorted(line for line in result.stdout.split("\n") if line.startswith("rank"))

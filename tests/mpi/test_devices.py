@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, PROGRAMS, Mpi, up_to_date
+from mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
 
 RUNTIMES = {
     "CUDA": "libcuda.so.1",
@@ -22,12 +22,13 @@ NONBLOCKING = {"Ibcast", "Iallreduce", "Igatherv", "Iallgather", "Ialltoall"}
 
 def runtime(name: str) -> Path:
     source = Path(__file__).with_name("gpu.cc")
-    library = PROGRAMS / "gpu" / name.lower() / RUNTIMES[name]
-    if not up_to_date(library, [source, source.with_suffix(".h")]):
-        library.parent.mkdir(parents=True, exist_ok=True)
+
+    def compile_it(library: Path) -> None:
         command = ["g++", "-O1", "-g1", "-std=c++17", "-shared", "-fPIC", f"-DGPU_{name}"]
         subprocess.run([*command, str(source), "-o", str(library)], check=True)
-    return library
+
+    library = PROGRAMS / "gpu" / name.lower() / RUNTIMES[name]
+    return built(library, [source, source.with_suffix(".h")], compile_it)
 
 
 def run(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> tuple[dict, dict]:

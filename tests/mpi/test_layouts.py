@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi, up_to_date
+from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi, built
 
 SRC = ROOT / "src"
 PARTS = ROOT / "build/release/tests/libtutti_layouts.a"
@@ -17,22 +15,22 @@ PARTS = ROOT / "build/release/tests/libtutti_layouts.a"
 def build(mpi: Mpi) -> Path:
     """Compile layouts.cc and link what it uses of Tutti, unless that was done already."""
     path = Path(__file__).with_name("layouts.cc")
-    program = PROGRAMS / mpi.name / "layouts"
-    if not up_to_date(program, [path, PARTS, *path.parent.glob("*.h"), *SRC.rglob("*.h")]):
-        program.parent.mkdir(parents=True, exist_ok=True)
-        command = [mpi.cxx, "-O1", "-g1", "-std=c++20", "-D_GNU_SOURCE", "-pthread", f"-I{SRC}"]
-        command += [str(path), "-o", str(program), str(PARTS), "-ldl"]
-        subprocess.run(command, check=True, env=os.environ | mpi.environment)
-    return program
+
+    def compile_and_link(program: Path) -> None:
+        words = ["-O1", "-g1", "-std=c++20", "-D_GNU_SOURCE", "-pthread", f"-I{SRC}"]
+        mpi.run_compiler(*words, str(path), "-o", str(program), str(PARTS), "-ldl")
+
+    sources = [path, PARTS, *path.parent.glob("*.h"), *SRC.rglob("*.h")]
+    return built(PROGRAMS / mpi.name / "layouts", sources, compile_and_link)
 
 
 @pytest.fixture(scope="module", params=MAIN + OTHERS, ids=lambda mpi: mpi.name)
-def built(request) -> tuple[Mpi, Path]:
+def program(request) -> tuple[Mpi, Path]:
     return request.param, build(request.param)
 
 
 @pytest.mark.parametrize("what", ["random", "predefined", "bottom", "life", "threads"])
-def test_layouts(built: tuple[Mpi, Path], what: str) -> None:
-    mpi, program = built
-    result = mpi.run(1, [str(program), what])
+def test_layouts(program: tuple[Mpi, Path], what: str) -> None:
+    mpi, path = program
+    result = mpi.run(1, [str(path), what])
     assert result.returncode == 0 and "layouts: 0 wrong" in result.stdout, result.stdout[-2000:]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, OPENMPI, PROGRAMS, Mpi, run_job, up_to_date
+from mpis import LIBRARY, MAIN, OPENMPI, PROGRAMS, Mpi, built, run_job
 from tools import Compared, make
 
 HERE = Path(__file__).parent
@@ -40,20 +40,13 @@ def test_c(mpi: Mpi, tmp_path) -> None:
 
 def linked(mpi: Mpi, tool: Path) -> Path:
     """The program with a tool linked in, before the MPI."""
+
+    def link(program: Path) -> None:
+        words = ["-O1", "-std=c++17", str(HERE / "tooled.cc"), str(tool), "-o", str(program)]
+        mpi.run_compiler(*words, f"-Wl,-rpath,{tool.parent}", "-ldl")
+
     path = PROGRAMS / mpi.name / f"tooled-with-{tool.name}"
-    if not up_to_date(path, [HERE / "tooled.cc", tool]):
-        command = [
-            mpi.cxx,
-            "-O1",
-            "-std=c++17",
-            str(HERE / "tooled.cc"),
-            str(tool),
-            "-o",
-            str(path),
-        ]
-        command += [f"-Wl,-rpath,{tool.parent}", "-ldl"]
-        subprocess.run(command, check=True, env=os.environ | mpi.environment)
-    return path
+    return built(path, [HERE / "tooled.cc", tool], link)
 
 
 @every_mpi

@@ -18,7 +18,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from mpis import LIBRARY, PROGRAMS, Mpi, up_to_date
+from mpis import LIBRARY, PROGRAMS, Mpi, built
 
 Counts = dict[str, dict[str, int]]
 
@@ -136,16 +136,16 @@ def make(mpi: Mpi, executable: Path, which: str, by: str, how: str, *, shared: b
     """The tool for an MPI and the names of the libraries that `executable` has."""
     name = f"tool-{executable.name}-{which}-{by}-{how}"
     tool = PROGRAMS / mpi.name / (name + (".so" if shared else ".o"))
-    if up_to_date(tool, [Path(__file__), executable]):
-        return tool
-    found = libraries(mpi, executable)
-    source = tool.with_suffix(".c")
-    source.write_text(write_tool(symbols(found), which, by, how))
-    kind = ["-shared", "-Wl,-z,lazy", "-Wl,--no-as-needed"] if shared else ["-c"]
-    linked = [str(each) for each in found] if shared else []
-    command = ["cc", "-fPIC", *kind, str(source), *linked, "-o", str(tool)]
-    subprocess.run(command, check=True)
-    return tool
+
+    def compile_it(tool: Path) -> None:
+        found = libraries(mpi, executable)
+        source = tool.with_suffix(".c")
+        source.write_text(write_tool(symbols(found), which, by, how))
+        kind = ["-shared", "-Wl,-z,lazy", "-Wl,--no-as-needed"] if shared else ["-c"]
+        linked = [str(each) for each in found] if shared else []
+        subprocess.run(["cc", "-fPIC", *kind, str(source), *linked, "-o", str(tool)], check=True)
+
+    return built(tool, [Path(__file__), executable], compile_it)
 
 
 def run(

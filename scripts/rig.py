@@ -104,10 +104,12 @@ def bench(
     with_tutti: bool,
     timeout_s: float = 300,
     extra: dict[str, str] | None = None,
+    preload: Path | None = None,
     **options: object,
 ) -> list[dict]:
     """Rows of tutti-bench; `options` are its own, with underscores."""
-    words = [str(paths.bench_program()), "--collective", collective]
+    words = ["env", f"LD_PRELOAD={preload}"] if preload else []
+    words += [str(paths.bench_program()), "--collective", collective]
     for name, value in options.items():
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += ["--" + name.replace("_", "-"), text]

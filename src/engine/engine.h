@@ -55,6 +55,8 @@ struct Choices {
 // A nonblocking collective, from Team::start() to Team::finish().
 struct Pending : progress::Operation {
   Choices choices;
+  std::uint64_t number = 0;         // of its start, see engine/leaving.h
+  Trouble trouble = Trouble::told;  // of one that has not succeeded
 };
 
 // This process's; lives to its end.
@@ -89,10 +91,14 @@ class Team : public std::enable_shared_from_this<Team> {
   // all but `mine`. After a trouble, which run() will meet, false.
   [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
 
-  // run(), nonblocking: `pending` holds the collective and the work, and goes to the driver.
-  // When it comes back from there, a thread of the rank calls finish(), in any order. One that has
-  // failed keeps its team.
+  // run(), nonblocking, in three steps. may_start() says `none`, or what becomes of the call at
+  // once. After `none`, start() is called, whose `pending` holds the collective and the work, and
+  // goes to the driver, or nothing, if that cannot be; then end_start().
+  // When `pending` comes back from the driver, a thread of the rank calls finish(), in any order.
+  // One that has failed keeps its team.
+  [[nodiscard]] Trouble may_start(coll::Collective collective, const coll::Work& work);
   void start(Pending& pending);
+  void end_start() { background_->leaving.end(); }
   static Trouble finish(Pending& pending);
 
   // The communicator is gone: nothing new will come, what is under way goes on.
@@ -112,11 +118,13 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
   // How many calls there have been, which is the same on all members: of blocking ones, and of
-  // nonblocking ones, which the caller counts.
+  // nonblocking ones.
   [[nodiscard]] std::uint32_t calls() const {
     return static_cast<std::uint32_t>(leaving_.number());
   }
-  [[nodiscard]] std::uint32_t count_start() { return ++starts_; }
+  [[nodiscard]] std::uint32_t starts() const {
+    return static_cast<std::uint32_t>(background_->leaving.number());
+  }
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
@@ -140,7 +148,10 @@ class Team : public std::enable_shared_from_this<Team> {
     std::span<fabric::Desk* const> desks;
     Speaker speaker;
     progress::Lane lane;
+    Leaving leaving;
   };
+  void fall(Pending& first);
+  void publish(std::uint64_t call);
 
   std::shared_ptr<Node> node_;
   std::uint64_t slice_;
@@ -159,7 +170,6 @@ class Team : public std::enable_shared_from_this<Team> {
   bool has_devices_;
   coll::Order order_;
   Account account_;
-  std::uint32_t starts_ = 0;
   std::unique_ptr<Background> background_;
   std::atomic<bool> disbanded_{false};
 };

@@ -27,9 +27,9 @@ bool Leaving::refuse() {
 
 bool Leaving::told(bool again) { return leave(again ? number_ - 1 : number_); }
 
-bool Leaving::cut() const {
-  return std::any_of(desks_.begin(), desks_.end(), [this](const Desk* desk) {
-    return desk->cut.load(std::memory_order_acquire) == number_;
+bool Leaving::cut(std::uint64_t number) const {
+  return std::any_of(desks_.begin(), desks_.end(), [number](const Desk* desk) {
+    return desk->cut.load(std::memory_order_acquire) == number;
   });
 }
 
@@ -38,6 +38,14 @@ void Leaving::stop(bool cut) {
   ended_ = number_;
   end();  // before anybody reads of it
   stop_from(number_);
+  mine_.fail(Ending::left);
+}
+
+void Leaving::stop_at(std::uint64_t number, bool cut) {
+  if (cut) mine_.cut.store(number, std::memory_order_release);
+  if (number == 0) number = mine_.stopped.load(std::memory_order_acquire);
+  if (number == 0 || broken()) return break_off();
+  stop_from(number);
   mine_.fail(Ending::left);
 }
 
@@ -74,7 +82,7 @@ bool Leaving::leave(std::uint64_t ended) {
   const std::uint64_t stopped = mine_.stopped.load(std::memory_order_acquire);
   if (stopped != 0 && !broken()) {
     stop_from(stopped);
-    mine_.fail(Ending::left);
+    if (!starts_) mine_.fail(Ending::left);  // what has been started before goes on
     first_ = find_first();
   }
   if (first_ == 0) break_off();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the members of a team leave their blocking collectives to the MPI after an error that has
-// killed nobody: from the same call on, all of them, though each is at another one.
+// How the members of a team leave their blocking or their nonblocking collectives to the MPI after
+// an error that has killed nobody: from the same call on, all of them, though each is at another
+// one. Of a nonblocking collective, its start is the call.
 //
 // Every member numbers its calls, and all number them alike. Desk::calls says whether its owner is
 // in one, and how many it has ended. Who meets an error in call S ends that, writes S on all desks
@@ -25,10 +26,11 @@ namespace tutti::engine {
 
 class Leaving {
  public:
-  // `desks` and `peers` are those of the members, in rank order.
-  Leaving(std::span<fabric::Desk* const> desks, int rank, const fabric::Peers& peers,
+  // `desks` and `peers` are those of the members, in rank order. `starts`: of nonblocking ones.
+  Leaving(bool starts, std::span<fabric::Desk* const> desks, int rank, const fabric::Peers& peers,
           const segment::Patience& patience)
-      : desks_(desks),
+      : starts_(starts),
+        desks_(desks),
         mine_(*desks[static_cast<std::size_t>(rank)]),
         peers_(peers),
         asymmetric_fence_(patience.asymmetric_fence) {}
@@ -55,11 +57,14 @@ class Leaving {
   //  - Another member has said that it has met an error. `again`: the call can still be made.
   [[nodiscard]] bool told(bool again);
 
-  // Whether a member had too little room in this call.
-  [[nodiscard]] bool cut() const;
+  // Whether a member had too little room in a call.
+  [[nodiscard]] bool cut(std::uint64_t number) const;
 
   // This member has met an error in the call, which ends. `cut`: that it has too little room.
   void stop(bool cut);
+  // The same of a nonblocking one, whose start has ended or will; or, with number 0, that another
+  // member has met one. Any thread may say so.
+  void stop_at(std::uint64_t number, bool cut);
   // The same, and the members cannot even leave together: whatever they call from now on fails. Any
   // thread may say so.
   void break_off();
@@ -70,6 +75,7 @@ class Leaving {
   [[nodiscard]] bool leave(std::uint64_t ended);
   [[nodiscard]] std::uint64_t find_first();
 
+  bool starts_;
   std::span<fabric::Desk* const> desks_;
   fabric::Desk& mine_;
   const fabric::Peers& peers_;

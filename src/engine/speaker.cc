@@ -109,8 +109,7 @@ bool Speaker::find_mixup() {
 void Speaker::tell_mismatch(int peer, std::uint64_t theirs) {
   const std::uint64_t mine = call_(fabric_);
   const Call call = Call::decode(mine);
-  if (blocking_ && only_sends(call.collective, rank_, call.root) &&
-      sends_too_much(mine, theirs, rank_, peer)) {
+  if (only_sends(call.collective, rank_, call.root) && sends_too_much(mine, theirs, rank_, peer)) {
     trouble_ = Trouble::unasked;
     return;
   }

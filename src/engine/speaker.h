@@ -15,8 +15,9 @@
 
 namespace tutti::engine {
 
-// How a collective ended. After any trouble the team is of no use any more: what members still call
-// on it ends with `told`, or, of blocking ones, with `left` (see engine/leaving.h).
+// How a collective ended. After any trouble the team is of no use any more for collectives of its
+// kind, blocking or nonblocking: what members still call ends with `told`, or with `left` (see
+// engine/leaving.h).
 enum class Trouble : std::uint8_t {
   none,
   mismatched,   // members called different things
@@ -28,7 +29,7 @@ enum class Trouble : std::uint8_t {
   left,         // the call is the MPI's, as are all later ones, on all members
 };
 
-// Whether a member of a blocking collective gets nothing from it.
+// Whether a member of a collective gets nothing from it.
 [[nodiscard]] bool only_sends(coll::Collective collective, int rank, int root);
 
 class Speaker {

@@ -262,7 +262,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       speaker_(*node_, members_, desks_, rank, true, fabric_),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
-      leaving_(std::span(desks_).first(members_.size()), rank, host_, node_->patience()),
+      leaving_(false, std::span(desks_).first(members_.size()), rank, host_, node_->patience()),
       strict_(node_->strict()),
       has_devices_(has_devices),
       order_(node_->order()) {
@@ -389,7 +389,7 @@ Trouble Team::refuse(coll::Collective collective, const coll::Work& work) {
 // concerned, when a receiver has too little room.
 Trouble Team::answer(bool left, coll::Collective collective, const coll::Work& work) {
   if (left) return Trouble::left;
-  const bool sent = leaving_.cut() && only_sends(collective, rank(), work.root);
+  const bool sent = leaving_.cut(leaving_.number()) && only_sends(collective, rank(), work.root);
   return sent ? Trouble::none : Trouble::told;
 }
 
@@ -426,15 +426,48 @@ Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
       speaker(*team.node_, team.members_, team.desks_, team.rank(), false, lane),
       lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
-           speaker.emergencies(), desks, team.rank()) {}
+           speaker.emergencies(), desks, team.rank(),
+           {&team,
+            [](void* self, progress::Operation& first) {
+              static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
+            }}),
+      leaving(true, desks, team.rank(), team.host_, team.node_->patience()) {}
 
-void Team::start(Pending& pending) {
+Trouble Team::may_start(coll::Collective collective, const coll::Work& work) {
   if (background_ == nullptr) {
     driver().configure(node_->progress());
     background_ = std::make_unique<Background>(*this);
   }
+  Leaving& leaving = background_->leaving;
+  if (leaving.begin() || leaving.may_go_on()) [[likely]]
+    return Trouble::none;
+  if (leaving.refuse()) return Trouble::left;
+  // Others have started it.
+  publish(Call{collective, work.root, work.op, work.bytes()}.encode());
+  return Trouble::told;
+}
+
+// After an error this rank's steps say nothing of which calls it has made.
+void Team::publish(std::uint64_t call) {
+  if (!host_.failed())
+    publish_start(*desks_[static_cast<std::size_t>(rank())], fabric_.last_step(), call);
+}
+
+// By whoever drives.
+void Team::fall(Pending& first) {
+  first.trouble = background_->speaker.trouble();
+  Leaving& leaving = background_->leaving;
+  const bool truncated = first.trouble == Trouble::truncated;
+  if (first.trouble == Trouble::lost)
+    leaving.break_off();
+  else
+    leaving.stop_at(first.trouble == Trouble::told ? 0 : first.number, truncated);
+}
+
+void Team::start(Pending& pending) {
   coll::Work& work = pending.work;
   work.order = order_;
+  pending.number = background_->leaving.number();
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
   if (pending.bytes >= Chooser::least_bytes)
@@ -442,15 +475,18 @@ void Team::start(Pending& pending) {
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
-  // After an error this rank's steps say nothing of which calls it has made.
-  if (!host_.failed())
-    publish_start(*desks_[static_cast<std::size_t>(rank())], fabric_.last_step(), pending.call);
+  publish(pending.call);
   driver().post(pending);
 }
 
 Trouble Team::finish(Pending& pending) {
-  if (!pending.succeeded)
-    return static_cast<const Team*>(pending.owner.get())->background_->speaker.trouble();
+  if (!pending.succeeded) {
+    const auto& failed = *static_cast<const Team*>(pending.owner.get());
+    const bool may_have_sent = pending.trouble == Trouble::told &&
+                               only_sends(pending.collective, failed.rank(), pending.work.root);
+    if (may_have_sent && failed.background_->leaving.cut(pending.number)) return Trouble::none;
+    return pending.trouble == Trouble::unasked ? Trouble::none : pending.trouble;
+  }
   const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
   if (pending.work.timed) learn(pending);
   if (trace::on())

@@ -20,10 +20,17 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   auto started = std::make_unique<Started<H>>(native_, layouts_, comm, packs_on(), null_comm_);
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
+  engine::Team* const team = call.team;  // the call may be over before start() is
+  if (const auto trouble = team->may_start(call.collective, call.work);
+      trouble != engine::Trouble::none) [[unlikely]] {
+    std::memcpy(request, &null_request_, sizeof null_request_);  // it may be waited for all the same
+    return fail(call, trouble);
+  }
   // The others may have begun: there is no way back to the MPI.
   if (const int code =
           native_.grequest_start(on_query, on_free, on_cancel, started.get(), &started->request);
       code != 0) {
+    team->end_start();
     native_.comm_call_errhandler(comm, code);
     return code;
   }
@@ -31,9 +38,9 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   started->collective = call.collective;
   started->work = call.work;
   requests_.add(*started);
-  engine::Team* const team = call.team;  // the call may be over before start() is
   team->start(*started.release());
-  fabric::Upkeep::after_call(team->count_start());
+  team->end_start();
+  fabric::Upkeep::after_call(team->starts());
   return 0;
 }
 

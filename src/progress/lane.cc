@@ -6,9 +6,11 @@
 namespace tutti::progress {
 
 Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
-           fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank)
+           fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
+           Fall fall)
     : host_(std::move(peers), ways, patience, emergencies),
       desks_(desks),
+      fall_(fall),
       fabric_(host_, desks_, rank) {}
 
 void Lane::start(Operation& operation) {
@@ -55,7 +57,10 @@ void Lane::look_after(Queue& finished) {
 // The first has ended, or with an error all have.
 void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
-  if (failed) desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
+  if (failed && fall_.fall != nullptr)
+    fall_.fall(fall_.context, *queue_.first());
+  else if (failed)
+    desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
   do {

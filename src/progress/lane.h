@@ -13,11 +13,19 @@
 
 namespace tutti::progress {
 
+// What is done when the first operation of a lane has met an error, and the rest fails with it: the
+// others are to be told, by Desk::fail(). Without it, that the lane is broken.
+struct Fall {
+  void* context = nullptr;
+  void (*fall)(void* context, Operation& first) = nullptr;
+};
+
 // One thread at a time may call the members; whose turn it is decides the Driver.
 class Lane {
  public:
   Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
-       fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank);
+       fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
+       Fall fall = {});
 
   void add(Operation& operation) { queue_.push(operation); }
   [[nodiscard]] bool idle() const { return queue_.empty(); }
@@ -45,6 +53,7 @@ class Lane {
 
   fabric::LaneHost host_;
   std::span<fabric::Desk* const> desks_;
+  Fall fall_;
   fabric::LaneFabric fabric_;
   Queue queue_;  // the first is under way once task_ is there
   std::optional<fabric::Task> task_;

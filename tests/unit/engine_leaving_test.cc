@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <deque>
 #include <map>
 #include <random>
 
@@ -58,19 +59,25 @@ struct Buffers {
   std::vector<std::byte> in = std::vector<std::byte>(most_ranks * most_bytes);
 };
 
-Trouble make(Team& team, const Plan& plan, Buffers& buffers) {
+// What a member says in a call.
+struct Said {
+  std::vector<coll::Block> out, in;
+  coll::Work work;
+};
+
+void say(const Team& team, const Plan& plan, Buffers& buffers, Said& said) {
+  auto& [out, in, work] = said;
   const auto ranks = static_cast<std::size_t>(team.size());
   const auto me = static_cast<std::size_t>(team.rank());
   const std::size_t bytes = 4 * plan.count;
   const bool is_root = team.rank() == plan.root;
-  std::vector<coll::Block> out, in;
   const auto all = [&](std::vector<std::byte>& from) {
     std::vector<coll::Block> blocks;
     for (std::size_t i = 0; i < ranks; ++i) blocks.push_back({from.data() + i * bytes, bytes});
     return blocks;
   };
   const coll::Block mine{buffers.out.data(), bytes}, its{buffers.in.data(), bytes};
-  coll::Work work{.count = bytes, .root = plan.root};
+  work = {.count = bytes, .root = plan.root};
   switch (plan.collective) {
     case Collective::barrier:
       work = {};
@@ -113,44 +120,103 @@ Trouble make(Team& team, const Plan& plan, Buffers& buffers) {
   }
   work.out = out;
   work.in = in;
-  return team.run(plan.collective, work);
 }
+
+Trouble make(Team& team, const Plan& plan, Buffers& buffers) {
+  Said said;
+  say(team, plan, buffers, said);
+  return team.run(plan.collective, said.work);
+}
+
+// The same of nonblocking calls, some of which are waited for at once.
+class Starter {
+ public:
+  Starter(Team& team, std::size_t calls) : team_(team), outcomes_(calls, '?') {}
+
+  void start(const Plan& plan, Buffers& buffers) {
+    Started& next = started_.emplace_back();
+    say(team_, plan, buffers, next.said);
+    next.collective = plan.collective;
+    next.work = next.said.work;
+    next.index = started_.size() - 1;
+    const Trouble trouble = team_.may_start(next.collective, next.work);
+    if (trouble != Trouble::none) {
+      outcomes_[next.index] = trouble == Trouble::left ? 'm' : '!';
+      return;
+    }
+    team_.start(next);
+    team_.end_start();
+    ++outstanding_;
+  }
+  void drive() {
+    driver().drive();
+    progress::Queue finished = driver().finished();
+    while (progress::Operation* operation = finished.pop()) {
+      auto& pending = static_cast<Started&>(*operation);
+      outcomes_[pending.index] = team_.finish(pending) == Trouble::none ? '.' : '!';
+      --outstanding_;
+    }
+  }
+  void wait() {
+    while (outstanding_ > 0) drive();
+  }
+  [[nodiscard]] const std::string& outcomes() const { return outcomes_; }
+
+ private:
+  struct Started : Pending {
+    Said said;
+    std::size_t index = 0;
+  };
+
+  Team& team_;
+  std::deque<Started> started_;
+  int outstanding_ = 0;
+  std::string outcomes_;
+};
 
 // Says what became of each call: '.' it was done, '!' it failed, 'm' it is the MPI's.
 std::string outcomes(Team& team, std::uint64_t seed, std::size_t failing, int who,
-                     std::size_t calls, Buffers& buffers) {
+                     std::size_t calls, bool starts, Buffers& buffers) {
   std::mt19937_64 random(seed), own(seed + 1000 * static_cast<unsigned>(team.rank() + 1));
+  Starter starter(team, calls);
   std::string all;
   for (std::size_t call = 0; call < calls; ++call) {
     const Plan plan = draw(random, team.size()), other = deviating(plan, random);
     if (own() % 4 == 0) ::usleep(static_cast<useconds_t>(own() % 300));
     const bool deviates = call == failing && team.rank() == who;
+    if (starts) {
+      starter.start(deviates ? other : plan, buffers);
+      own() % 3 == 0 ? starter.wait() : starter.drive();
+      continue;
+    }
     const Trouble trouble = make(team, deviates ? other : plan, buffers);
     all += trouble == Trouble::none ? '.' : trouble == Trouble::left ? 'm' : '!';
   }
-  return all;
+  starter.wait();
+  return starts ? starter.outcomes() : all;
 }
 
-class Leaves : public ::testing::TestWithParam<std::tuple<int, const char*>> {};
+class Leaves : public ::testing::TestWithParam<std::tuple<int, const char*, bool>> {};
 
 // One member calls something else once: whoever notices, and however far ahead the others are, all
-// leave at the same call, nothing before it goes wrong, and once a call has failed none is done.
+// leave at the same call, nothing before it goes wrong, and once a blocking call has failed none is
+// done.
 TEST_P(Leaves, AtTheSameCall) {
-  const auto [ranks, option] = GetParam();
-  const auto endings = test::fork_ranks(ranks, [&, option = option](Rank& self) {
+  const auto [ranks, option, starts] = GetParam();
+  const auto endings = test::fork_ranks(ranks, [&, option = option, starts = starts](Rank& self) {
     const auto home = join(self, option);
     Buffers buffers;
     constexpr std::size_t failing = 6, calls = 60;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
       const auto team = team_of(self.world, home);
       const int who = static_cast<int>(seed % static_cast<unsigned>(self.size));
-      const std::string mine = outcomes(*team, seed, failing, who, calls, buffers);
+      const std::string mine = outcomes(*team, seed, failing, who, calls, starts, buffers);
       std::uint64_t first = mine.find('m'), firsts[most_ranks];
       RANK_CHECK(self.world.allgather(&first, firsts, sizeof first));
       const bool agreed = std::count(firsts, firsts + self.size, first) == self.size;
       const std::size_t failed = std::min(mine.find('!'), first);
       const bool ordered = failed >= failing && first > failing && first < calls &&
-                           mine.find('.', failed) == std::string::npos &&
+                           (starts || mine.find('.', failed) == std::string::npos) &&
                            mine.find_first_not_of('m', first) == std::string::npos;
       if (!agreed || !ordered)
         std::fprintf(stderr, "seed %d, rank %d: %s\n", static_cast<int>(seed), self.rank,
@@ -161,14 +227,16 @@ TEST_P(Leaves, AtTheSameCall) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+std::string name_of(const ::testing::TestParamInfo<Leaves::ParamType>& row) {
+  const auto& [ranks, option, starts] = row.param;
+  const bool bounce = std::strcmp(option, "bounce") == 0;
+  return std::to_string(ranks) + (bounce ? "_bounce" : "_direct") + (starts ? "_started" : "");
+}
 INSTANTIATE_TEST_SUITE_P(Ranks, Leaves,
                          ::testing::Combine(::testing::Values(2, 3, 4, most_ranks),
-                                            ::testing::Values("commons,cma,bounce", "bounce")),
-                         [](const auto& row) {
-                           return std::to_string(std::get<0>(row.param)) +
-                                  (std::strcmp(std::get<1>(row.param), "bounce") == 0 ? "_bounce"
-                                                                                      : "_direct");
-                         });
+                                            ::testing::Values("commons,cma,bounce", "bounce"),
+                                            ::testing::Bool()),
+                         name_of);
 
 // A truncation in a Gather that senders do not wait for fails on the receiver; what follows is the
 // MPI's, on all, although the senders are waiting in it already.
@@ -223,7 +291,7 @@ struct Member {
   Member(test::ThreadRanks& ranks, int rank, const segment::Patience& patience)
       : host(ranks.peers(), ranks.ways(), patience, quiet()),
         fabric(host, ranks.desks(), rank),
-        leaving(ranks.desks(), rank, host, patience) {}
+        leaving(false, ranks.desks(), rank, host, patience) {}
   static fabric::Emergencies quiet() {
     auto emergencies = test::ThreadRanks::emergencies();
     emergencies.told = [](void*, int) {};

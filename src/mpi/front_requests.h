@@ -23,7 +23,8 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   engine::Team* const team = call.team;  // the call may be over before start() is
   if (const auto trouble = team->may_start(call.collective, call.work);
       trouble != engine::Trouble::none) [[unlikely]] {
-    std::memcpy(request, &null_request_, sizeof null_request_);  // it may be waited for all the same
+    std::memcpy(request, &null_request_,
+                sizeof null_request_);  // it may be waited for all the same
     return fail(call, trouble);
   }
   // The others may have begun: there is no way back to the MPI.

@@ -21,7 +21,7 @@ struct Kind {
   int messages;
   int bytes;
 };
-constexpr Kind small{"small messages", 20000, 512}, large{"large messages", 4, 4 << 20};
+constexpr Kind small{"small messages", 5000, 512}, large{"large messages", 4, 4 << 20};
 
 void agree(Calls calls, int mine, int& all) {
   if (calls != Calls::nonblocking) {

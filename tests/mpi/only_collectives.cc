@@ -2,7 +2,8 @@
 // A process that calls only collectives brings the MPI's own communication forward (MPI-4.1,
 // 3.7.4): messages that it has started to send, small ones, more of them than any buffer holds, and
 // large ones, with two ranks; and with three a window of its that another rank locks. It takes part
-// in blocking and in nonblocking collectives. The argument is the thread level, from 0 to 3.
+// in blocking and in nonblocking collectives. Arguments: the thread level, from 0 to 3, and how
+// many small messages.
 #include <mpi.h>
 
 #include <cstdio>
@@ -21,7 +22,7 @@ struct Kind {
   int messages;
   int bytes;
 };
-constexpr Kind small{"small messages", 5000, 512}, large{"large messages", 4, 4 << 20};
+constexpr Kind large{"large messages", 4, 4 << 20};
 
 void agree(Calls calls, int mine, int& all) {
   if (calls != Calls::nonblocking) {
@@ -111,6 +112,7 @@ bool lock() {
 }  // namespace
 
 int main(int, char** argv) {
+  const Kind small{"small messages", std::atoi(argv[2]), 512};
   constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                             MPI_THREAD_MULTIPLE};
   int provided = 0;

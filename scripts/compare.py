@@ -29,7 +29,7 @@ Times = dict[tuple[str, int], list[float]]  # us, a run each, by collective and 
 
 
 def measure(mpi: Mpi, library: Path, given: argparse.Namespace, times: Times) -> None:
-    options = {"min_time_ms": 20, "libraries": "tutti", "cache": given.cache}
+    options = {"min_time_ms": 20, "cache": given.cache}
     for row in bench(
         mpi,
         given.ranks,

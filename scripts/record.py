@@ -79,7 +79,7 @@ def memory_verdicts(what: str, mpi: Mpi, plain: Peak, tutti: Peak) -> list[Verdi
     row = {
         "plain_bytes": plain.resident,
         "tutti_bytes": tutti.resident,
-        "tutti_memfd_bytes": tutti.memfds,
+        "tutti_memfd_bytes": tutti.files,
         "segment_bytes": tutti.segment,
     }
     ratio, segment = tutti.resident / plain.resident, tutti.segment / 2

@@ -2,11 +2,12 @@
 """How much memory a job's ranks occupy while they run, sampled from /proc.
 
 Resident memory is what the ranks' mappings hold (each shared page counted once, by Pss) besides
-Tutti's memfds, and those memfds whole, whether or not anyone has their pages mapped.
+Tutti's files, and those files whole, whether or not anyone has their pages mapped.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import threading
@@ -19,8 +20,10 @@ from rig import Mpi, RigError, run
 
 MARK = "RESIDENT_MARK"  # in the environment of the job, so that its processes are found
 RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")
-MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) *(.*)$")
-SEGMENT = "memfd:tutti-segment"
+MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)$")
+OURS = re.compile(r"^/(memfd:)?tutti-")  # a memfd, or of a file system of its own
+SEGMENT = "tutti-segment"
+File = tuple[int, int]  # device and inode
 
 
 @dataclass
@@ -28,7 +31,7 @@ class Peak:
     """The largest seen, in bytes, of all ranks together."""
 
     resident: int = 0
-    memfds: int = 0  # the part of Tutti's memfds, at that moment
+    files: int = 0  # the part of Tutti's files, at that moment
     segment: int = 0  # the part of the node segment alone
     samples: int = 0
     ranks: set[int] = field(default_factory=set)
@@ -50,36 +53,37 @@ def _ranks(mark: bytes) -> list[Path]:
 
 @dataclass
 class Memory:
-    """What was found at one moment; Tutti's memfds by inode, as ranks share them."""
+    """What was found at one moment; Tutti's files apart, as ranks share them."""
 
     others: int = 0  # Pss of all other mappings
-    mapped: dict[int, int] = field(default_factory=dict)  # Pss
-    whole: dict[int, int] = field(default_factory=dict)  # of those with an open descriptor
-    segments: set[int] = field(default_factory=set)  # which of them are node segments
+    mapped: dict[File, int] = field(default_factory=dict)  # Pss
+    whole: dict[File, int] = field(default_factory=dict)  # of those with an open descriptor
+    segments: set[File] = field(default_factory=set)  # which of them are node segments
 
     def add(self, folder: Path) -> None:
         """One process's part; `folder` is its /proc/PID."""
-        inode, name = 0, ""
+        file, name = (0, 0), ""
         for line in (folder / "smaps").read_bytes().splitlines():
             if match := MAPPING.match(line):
-                inode, name = int(match[1]), match[2].decode(errors="replace")
+                device = os.makedev(int(match[1], 16), int(match[2], 16))
+                file, name = (device, int(match[3])), match[4].decode(errors="replace")
             elif line.startswith(b"Pss:"):
                 pss = int(line.split()[1]) * 1024
-                if "memfd:tutti" not in name:
+                if not OURS.match(name):
                     self.others += pss
                     continue
-                self.mapped[inode] = self.mapped.get(inode, 0) + pss
+                self.mapped[file] = self.mapped.get(file, 0) + pss
                 if SEGMENT in name:
-                    self.segments.add(inode)
+                    self.segments.add(file)
         for link in (folder / "fd").iterdir():
             try:
-                if "memfd:tutti" in str(link.readlink()):
+                if OURS.match(str(link.readlink())):
                     status = link.stat()
-                    self.whole[status.st_ino] = status.st_blocks * 512
+                    self.whole[status.st_dev, status.st_ino] = status.st_blocks * 512
             except OSError:
                 continue  # closed meanwhile
 
-    def memfds(self) -> dict[int, int]:
+    def files(self) -> dict[File, int]:
         return self.mapped | self.whole
 
 
@@ -91,12 +95,12 @@ def _sample(mark: bytes, peak: Peak) -> None:
         except OSError:
             continue  # it has ended
         peak.ranks.add(int(folder.name))
-    memfds = memory.memfds()
-    total = memory.others + sum(memfds.values())
+    files = memory.files()
+    total = memory.others + sum(files.values())
     peak.samples += 1
-    peak.segment = max(peak.segment, sum(memfds[inode] for inode in memory.segments))
+    peak.segment = max(peak.segment, sum(files[each] for each in memory.segments))
     if total > peak.resident:
-        peak.resident, peak.memfds = total, sum(memfds.values())
+        peak.resident, peak.files = total, sum(files.values())
 
 
 def peak_of(mpi: Mpi, ranks: int, program: list[str], *, with_tutti: bool) -> Peak:

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Optional
 
 import typer
 
-from tutti import __version__
-from tutti.commands import bench, config, doctor, env, model, run, simulate, trace
+from tutti import version as tutti_version
 from tutti.errors import TuttiError, nearest
 
 try:  # typer carries its own copy of click since 0.26
@@ -19,22 +18,29 @@ try:  # typer carries its own copy of click since 0.26
 except ImportError:  # pragma: no cover - older typer
     from click import exceptions as click_errors  # type: ignore[no-redef]
 
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode="markdown",
-    help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
-)
-for command in (run, env, doctor, bench, model, simulate, trace, config):
-    command.register(app)
+COMMANDS = ("run", "env", "doctor", "bench", "model", "simulate", "trace", "config")
+
+
+def _application(words: Sequence[str]) -> typer.Typer:
+    """With the command that is named alone, as each imports what only it needs; or with all."""
+    named = next((word for word in words if not word.startswith("-")), "")
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode="markdown",
+        help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
+    )
+    app.callback()(_options)
+    for name in [named] if named in COMMANDS else COMMANDS:
+        importlib.import_module(f"tutti.commands.{name}").register(app)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"tutti {__version__}")
+        print(f"tutti {tutti_version()}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
@@ -51,8 +57,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
 
 
 def _run(words: list[str]) -> int:
-    command = typer.main.get_command(app)
     try:
+        command = typer.main.get_command(_application(words))
         code = command.main(words, prog_name="tutti", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except TuttiError as error:
@@ -66,7 +72,7 @@ def _run(words: list[str]) -> int:
         return 141
     except Exception as error:  # a bug of ours: never a traceback unless one is asked for
         if words[:1] == ["--debug"]:
-            traceback.print_exc()
+            importlib.import_module("traceback").print_exc()
         return _say(
             f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "
             "(`tutti --debug ...` shows where)",

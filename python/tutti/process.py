@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -20,12 +20,15 @@ FORWARDED = {
 SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole foreground group
 
 
-def run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+def run(
+    words: Sequence[str], environment: Mapping[str, str], meanwhile: Callable[[], object]
+) -> int:
     """Starts `words`, hands signals on, and returns the exit code as a shell would see it.
 
     The launcher stays in this process group and keeps stdin, so that it can read the terminal. A
     Ctrl-C therefore reaches it without our help, and must not reach it twice: Open MPI takes a
     second one as an order to kill the job at once. A signal sent to this process alone is sent on.
+    What is called `meanwhile` has the time until the job is over.
     """
     waited = FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
@@ -36,6 +39,7 @@ def run(words: Sequence[str], environment: Mapping[str, str]) -> int:
             # Safe here: this program has one thread.
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
         )
+        meanwhile()
         while child.poll() is None:
             arrived = signal.sigwaitinfo(waited)
             if arrived.si_signo == signal.SIGCHLD or arrived.si_code == SI_KERNEL:

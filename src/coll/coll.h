@@ -51,6 +51,9 @@ inline constexpr int collective_count = 17;
 [[nodiscard]] const char* name_of(Collective collective);  // "Barrier", ...
 [[nodiscard]] bool is_rooted(Collective collective);
 
+// Work::op of an operation of the user.
+inline constexpr int user_op = reduce::op_count + 1;
+
 // A part of a vector, in elements.
 struct Slice {
   std::size_t begin = 0;
@@ -73,8 +76,8 @@ struct Work {
   std::size_t element_bytes = 1;
   const reduce::Kernel* kernel = nullptr;
   int root = 0;
-  int op = 0;                     // 1 + reduce::Op of what computes; for messages and comparisons
-  Order order = Order::tree;      // the same on all members
+  int op = 0;                 // 1 + reduce::Op of what computes, or user_op; to compare and to say
+  Order order = Order::tree;  // the same on all members
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards

@@ -42,15 +42,22 @@ bool take(const Extents::Request& request, Extents::Taken* taken) {
     return false;
   }
   ++heap.allocations;
+  note_least_dirty();
   learn(request.pages - std::min(taken->dirty, request.pages));
   return true;
 }
 
 void* place(Extents::Request request, bool zero) {
   Extents::Taken taken;
+  const std::uint32_t least = request.alignment;
+  request.alignment = std::max(least, best_alignment(request.pages));
   bool found = take(request, &taken);
   if (!found && request.slack > 0) {
     request.slack = 0;
+    found = take(request, &taken);
+  }
+  if (!found && request.alignment > least) {
+    request.alignment = least;
     found = take(request, &taken);
   }
   if (!found) {  // once all holes have become one with their neighbours, there may be room
@@ -58,6 +65,7 @@ void* place(Extents::Request request, bool zero) {
     found = take(request, &taken);
   }
   if (!found) return nullptr;
+  wish_for_huge_pages(taken.first, std::min(taken.dirty, request.pages), request.pages);
   void* block = heap.address(taken.first);
   if (zero && taken.dirty > 0)
     std::memset(block, 0, std::size_t{std::min(taken.dirty, request.pages)} * page_bytes);
@@ -76,22 +84,25 @@ void release_pages(PageIndex block) {
 
 bool resize_pages(PageIndex block, std::uint32_t pages) {
   bool too_much = false;
+  std::uint32_t before = 0;
   {
     const Guard guard;
-    const std::uint32_t before = heap.extents.used_pages(block);
+    before = heap.extents.used_pages(block);
     if (pages > before) {
       const std::uint64_t dirty = heap.extents.dirty();
       if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
-      if (make_accessible(std::uint64_t{block} + pages)) {
-        learn(pages - before - (dirty - heap.extents.dirty()));
-        return true;
+      if (!make_accessible(std::uint64_t{block} + pages)) {
+        heap.extents.shrink(block, before);
+        return false;
       }
-      heap.extents.shrink(block, before);
-      return false;
+      note_least_dirty();
+      learn(pages - before - (dirty - heap.extents.dirty()));
+    } else {
+      heap.extents.shrink(block, pages);
+      too_much = heap.extents.dirty() > heap.allowance_pages;
     }
-    heap.extents.shrink(block, pages);
-    too_much = heap.extents.dirty() > heap.allowance_pages;
   }
+  if (pages > before) wish_for_huge_pages(block, before, pages);
   if (too_much) purge_excess();
   return true;
 }
@@ -170,6 +181,8 @@ Stats stats() {
   return {heap.extents.blocks(), heap.extents.used() * page_bytes,
           heap.extents.dirty() * page_bytes, heap.allocations};
 }
+
+const char* why_small_pages() { return heap.why_small; }
 
 void note(const char* clause) { heap.note.store(clause, std::memory_order_release); }
 const char* noted() { return heap.note.load(std::memory_order_acquire); }

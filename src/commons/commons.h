@@ -20,7 +20,22 @@ namespace detail {
 inline constinit std::atomic<std::size_t> threshold{4096};
 inline constinit std::atomic<std::uintptr_t> base{0};
 inline constinit std::atomic<std::size_t> bytes{0};
+// Code that allocates for itself alone.
+inline constinit std::atomic<std::uintptr_t> apart{0};
+inline constinit std::atomic<std::size_t> apart_bytes{0};
 }  // namespace detail
+
+// What this code allocates is no buffer of the program's, and not served: that of the MPI, whose
+// pools are large, and mostly untouched.
+inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
+  detail::apart_bytes.store(0, std::memory_order_relaxed);
+  detail::apart.store(code, std::memory_order_relaxed);
+  detail::apart_bytes.store(bytes, std::memory_order_relaxed);
+}
+[[nodiscard]] inline bool is_apart(const void* caller) {
+  return reinterpret_cast<std::uintptr_t>(caller) - detail::apart.load(std::memory_order_relaxed) <
+         detail::apart_bytes.load(std::memory_order_relaxed);
+}
 
 // False: allocate() of so many bytes returns nullptr.
 [[nodiscard]] inline bool may_serve(std::size_t bytes) {
@@ -62,6 +77,13 @@ void release(void* block);
 
 // Gives all free memory back to the kernel.
 void trim();
+// Gives back what nothing has asked for in a second. To be called now and then; mostly a look at
+// the clock.
+void tend();
+
+// Where the process has a limit of address space, and so many bytes are within it: gives up what is
+// reserved and not in use, for good, as the program needs it. False: there is none.
+[[nodiscard]] bool yield_address_space(std::size_t bytes);
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:
 // switched off, or this is a forked child, whose blocks are private copies of its parent's.
@@ -78,11 +100,19 @@ struct Share {
 // block, or static variables after adopt_statics(). nullptr: not there.
 [[nodiscard]] const std::byte* shared(const void* address, std::size_t bytes);
 
+// Gives pages to what has none yet of a buffer that peers are about to write to: on this thread's
+// NUMA node, by its policy, and charged to its cgroup, where otherwise they would be those of the
+// peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
+void populate(const void* address, std::size_t bytes);
+
 // Puts the static variables of the main program (its .bss, if it is as large as the options say)
 // into the commons, at their own addresses. owns() stays false for them: they are nobody's to free.
 // To be called once, early: it does nothing when the process has more than one thread, or when
 // Tutti itself is among them.
 void adopt_statics();
+
+// Why large blocks have no huge pages, unless the kernel's settings give them; "" where they have.
+[[nodiscard]] const char* why_small_pages();
 
 struct Stats {
   std::uint64_t blocks;         // live

@@ -86,11 +86,22 @@ PageIndex Extents::aligned(PageIndex first, std::uint32_t alignment) const {
   return static_cast<PageIndex>(round_up(origin_ + first, alignment) - origin_);
 }
 
+// An extent that holds so many pages from an aligned one on; 0 when none is found. Where a block
+// lay that was aligned like this, the next one finds room, though there is none to spare.
+PageIndex Extents::find_aligned(const Bins& bins, std::uint32_t pages,
+                                std::uint32_t alignment) const {
+  const auto holds = [&](PageIndex at) {
+    return aligned(at, alignment) - at + std::uint64_t{pages} <= map_[at].pages;
+  };
+  if (alignment > 1)
+    if (const PageIndex exact = bins.search(map_, pages, 16, holds)) return exact;
+  return bins.find(map_, pages + (alignment - 1));
+}
+
 // The free extent in which a block can begin, and at which page; 0 when there is none. Resident
 // memory comes first, because a page of it costs nothing and a page of a hole a fault.
 PageIndex Extents::find(const Request& request, PageIndex* first) const {
-  const std::uint32_t need = request.pages + (request.alignment - 1);
-  if (request.slack > 0) {
+  if (request.slack > 0 && request.alignment == 1) {
     // At the end of something dirty, so that the block grows into something clean.
     const auto has_slack = [&](PageIndex at) {
       const PageIndex next = at + map_[at].pages;
@@ -101,16 +112,18 @@ PageIndex Extents::find(const Request& request, PageIndex* first) const {
       *first = dirty + map_[dirty].pages - request.pages;
       return dirty;
     }
-    return *first = clean_bins_.find(map_, request.pages + request.slack);
   }
-  PageIndex extent = dirty_bins_.find(map_, need);
-  if (extent == 0) {
+  const std::uint32_t pages = request.pages + request.slack;
+  PageIndex extent = 0;
+  if (request.slack == 0) extent = find_aligned(dirty_bins_, pages, request.alignment);
+  if (request.slack == 0 && extent == 0) {
     // A block larger than anything dirty may still begin with it: one that is freed and made again
     // finds the part of it that the budget let stay.
     const PageIndex largest = dirty_bins_.newest_of_largest();
+    const std::uint64_t need = aligned(largest, request.alignment) - largest + std::uint64_t{pages};
     if (largest != 0 && free_run(largest, need) >= need) extent = largest;
   }
-  if (extent == 0) extent = clean_bins_.find(map_, need);
+  if (extent == 0) extent = find_aligned(clean_bins_, pages, request.alignment);
   *first = extent == 0 ? 0 : aligned(extent, request.alignment);
   return extent;
 }

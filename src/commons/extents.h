@@ -46,6 +46,9 @@ class Extents {
   // After all free memory has become holes.
   void all_free_is_clean();
 
+  // Forgets the clean pages at the end, but for a multiple of `unit`; returns how many are left.
+  std::uint32_t cut_tail(std::uint32_t unit);
+
   // False as soon as `visit(first, pages)` is, which sees the longest runs of pages of blocks.
   template <class Visit>
   bool for_each_used_run(Visit visit) const {
@@ -87,6 +90,8 @@ class Extents {
   [[nodiscard]] std::uint32_t claim(PageIndex extent, PageIndex first, std::uint32_t pages);
   [[nodiscard]] std::uint64_t free_run(PageIndex at, std::uint64_t enough) const;
   [[nodiscard]] PageIndex aligned(PageIndex first, std::uint32_t alignment) const;
+  [[nodiscard]] PageIndex find_aligned(const Bins& bins, std::uint32_t pages,
+                                       std::uint32_t alignment) const;
   [[nodiscard]] PageIndex find(const Request& request, PageIndex* first) const;
 
   Page* map_ = nullptr;

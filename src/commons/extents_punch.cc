@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From dirty to clean, and the check that all the rest kept its word.
+#include "base/bits.h"
 #include "commons/extents.h"
 
 namespace tutti::commons {
@@ -45,6 +46,15 @@ void Extents::all_free_is_clean() {
     page.state = State::inside;
   }
   end_run();
+}
+
+std::uint32_t Extents::cut_tail(std::uint32_t unit) {
+  const PageIndex last = pages_ - map_[pages_ - 1].pages;
+  const auto end = static_cast<std::uint32_t>(round_up(last, unit));
+  if (map_[last].state != State::clean || end >= pages_) return pages_;
+  remove_free(last);
+  if (end > last) insert_free(last, end - last, State::clean);
+  return pages_ = end;
 }
 
 bool Extents::is_valid() const {

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -45,13 +46,18 @@ struct Heap {
   std::size_t accessible_bytes = 0;  // of the range, from its start
   int fd = -1;
   os::FileId file;
+  bool huge = false;           // its large blocks ask for huge pages
+  const char* why_small = "";  // its file is a memfd, in which the kernel's settings decide
   Extents extents;
-  Statics statics;                  // their pages are in a block
+  std::atomic<std::uint64_t>* populated = nullptr;  // a bit a page: known to be there
+  Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
   std::uint64_t budget_pages = 0;     // the most that may stay dirty
   std::uint64_t allowance_pages = 0;  // what may by now; see learn()
   std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
+  std::uint64_t idle_pages = 0;       // the least that were dirty since then
+  std::atomic<std::int64_t> tended_ms{0};
   // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
   std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
 
@@ -89,11 +95,28 @@ class Guard {
 // Gives all dirty memory back, or what exceeds the allowance; without the mutex.
 void purge_all();
 void purge_excess();
+// After dirty pages have been handed out, with the mutex held.
+inline void note_least_dirty() {
+  heap.idle_pages = std::min(heap.idle_pages, heap.extents.dirty());
+}
 // After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
 // ago and are now filled again should not have been punched: that much more may stay from now on.
 // So a program that frees and allocates in turns keeps its pages, one that frees for good keeps
 // little, and no page is kept that the program had not in use before.
 void learn(std::uint64_t pages);
+
+// huge.cc: makes the file, sets heap.fd, file, huge and why_small. False: refused.
+[[nodiscard]] bool create_file(std::size_t bytes);
+// What a block of `pages` is best aligned to, in pages.
+[[nodiscard]] std::uint32_t best_alignment(std::uint32_t pages);
+// Of a block, whose pages before `from` are resident anyway: those of the others that fill huge
+// pages. Never its ends, so that no memory is taken that is not the block's.
+void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages);
+// Of holes, before anybody may have them.
+void wish_for_small_pages(PageIndex first, std::uint32_t pages);
+
+// populate.cc: these pages are about to become holes.
+void forget_populated(PageIndex first, std::uint32_t pages);
 
 // statics.cc: what adopt_statics() does, with any private memory.
 void adopt(const os::Pages& statics);

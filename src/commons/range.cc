@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The range: reserved once, opened step by step, given back piece by piece.
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include "base/base.h"
 #include "commons/commons.h"
 #include "commons/heap.h"
 #include "commons/off.h"
+#include "os/keep_errno.h"
 #include "os/limits.h"
 #include "os/mapping.h"
 #include "os/uncancelled.h"
@@ -28,6 +31,7 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
+constexpr std::int64_t tend_ms = 1000;
 constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
@@ -44,24 +48,25 @@ std::uint64_t first_range_to_try() {
 // Everything of `bytes`, or nothing.
 const char* reserve(std::uint64_t bytes) {
   const std::uint64_t pages = bytes / page_bytes;
-  auto* map = static_cast<Page*>(os::map_private(pages * sizeof(Page)));
+  // The map, and behind it a bit a page.
+  const std::size_t map_bytes = pages * sizeof(Page) + round_up(pages / 8, page_bytes);
+  auto* map = static_cast<Page*>(os::map_private(map_bytes));
   if (map == nullptr) return "no address space";
-  const char* failure = "no memfd";
-  const int fd = os::create_memfd("tutti-commons", bytes, &heap.file);
-  if (fd >= 0) {
+  const char* failure = "no file in memory";
+  if (create_file(bytes)) {
     failure = "no address space";
-    void* base = os::map_shared(fd, bytes, huge_page_bytes);
+    void* base = os::map_shared(heap.fd, bytes, huge_page_bytes);
     if (base != nullptr) {
-      if (options().commons_huge) os::prefer_huge_pages(base, bytes);
-      heap.fd = fd;
       heap.base = static_cast<std::byte*>(base);
+      heap.populated = reinterpret_cast<std::atomic<std::uint64_t>*>(map + pages);
       heap.extents.start(map, static_cast<std::uint32_t>(pages),
                          reinterpret_cast<std::uintptr_t>(base) / page_bytes);
+      wish_for_small_pages(0, static_cast<std::uint32_t>(pages));
       return nullptr;
     }
-    ::close(fd);
+    ::close(std::exchange(heap.fd, -1));
   }
-  os::unmap(map, pages * sizeof(Page));
+  os::unmap(map, map_bytes);
   return failure;
 }
 
@@ -126,6 +131,23 @@ bool make_accessible(std::uint64_t end) {
   return true;
 }
 
+bool yield_address_space(std::size_t bytes_wanted) {
+  const os::KeepErrno keep;
+  const std::uint64_t limit = os::address_space_limit_bytes();
+  if (limit == os::unlimited || bytes_wanted > limit) return false;
+  if (heap.mode.load(std::memory_order_acquire) != Mode::shared) return false;
+  purge_all();
+  const Guard guard;
+  const std::size_t before = std::size_t{heap.extents.pages()} * page_bytes;
+  const std::size_t bytes =
+      std::size_t{heap.extents.cut_tail(huge_page_bytes / page_bytes)} * page_bytes;
+  if (bytes == before) return false;
+  detail::bytes.store(bytes, std::memory_order_relaxed);
+  heap.accessible_bytes = std::min(heap.accessible_bytes, bytes);
+  os::unmap(heap.base + bytes, before - bytes);
+  return true;
+}
+
 namespace {
 
 // Until at most `pages` are dirty.
@@ -144,7 +166,9 @@ void purge(std::uint64_t pages, bool regrettable) {
     }
     const std::size_t bytes = std::size_t{span.pages} * page_bytes;
     void* at = heap.address(span.first);
+    forget_populated(span.first, span.pages);
     const bool punched = exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
+    if (punched) wish_for_small_pages(span.first, span.pages);
     const Guard guard;
     heap.extents.end_punch(span, punched);
     if (!punched) return;  // locked in memory by the program: it stays as it is
@@ -164,6 +188,28 @@ void purge_excess() {
   }
   // An eighth more than necessary, so that not every release has to.
   purge(allowance - allowance / 8, true);
+}
+
+void tend() {
+  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return;
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  const std::int64_t now_ms = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+  std::int64_t before_ms = heap.tended_ms.load(std::memory_order_relaxed);
+  if (now_ms - before_ms < tend_ms ||
+      !heap.tended_ms.compare_exchange_strong(before_ms, now_ms, std::memory_order_relaxed))
+    return;
+  const os::KeepErrno keep;
+  std::uint64_t busy = 0;
+  {
+    const Guard guard;
+    const std::uint64_t dirty = heap.extents.dirty();
+    busy = dirty - std::min(dirty, heap.idle_pages);
+    busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));
+    heap.idle_pages = std::min(dirty, busy);
+    if (dirty > busy) heap.allowance_pages = std::min(heap.allowance_pages, busy);
+  }
+  purge(busy, true);
 }
 
 void learn(std::uint64_t pages) {

@@ -51,7 +51,7 @@ const char* move_in(const os::Pages& statics) {
     release(block);
     return "the kernel refuses";
   }
-  if (options().commons_huge) os::prefer_huge_pages(statics.first, statics.bytes);
+  if (heap.huge) os::prefer_huge_pages(statics.first, statics.bytes);
   heap.statics = {statics.first, statics.bytes, offset};
   return nullptr;
 }

@@ -137,6 +137,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Choices choose(bool blocking, coll::Collective collective, coll::Work& work,
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
+  using Row = coll::Row<fabric::NodeFabric>;
+  [[nodiscard]] const Row* row_of(coll::Collective collective, std::size_t bytes);
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble refuse(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble fail(coll::Collective collective, const coll::Work& work);
@@ -161,6 +163,11 @@ class Team : public std::enable_shared_from_this<Team> {
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
   Leaving leaving_;
+  struct {
+    coll::Collective collective{};
+    std::size_t bytes = 0;
+    const Row* row = nullptr;
+  } last_;
   // The last call of any(), and what becomes of the run() that follows where it cannot begin.
   struct {
     std::uint64_t call = 0;

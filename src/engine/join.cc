@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/base.h"
+#include "commons/commons.h"
 #include "engine/handover.h"
 #include "engine/node.h"
 #include "engine/placing.h"
@@ -58,7 +59,18 @@ bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
 }
 
 // Most of the address space is the program's, however many peers there are.
-std::uint64_t window_bytes() { return os::address_space_left_bytes() / 4; }
+// A huge page is back in the page table after one fault, where small ones take hundreds.
+std::size_t seen_bytes() {
+  if (options().windows != 0) return options().windows;
+  const bool huge = *commons::why_small_pages() == '\0';
+  return std::size_t{huge ? 32U : 512U} << 20;
+}
+
+// Little of what a limit leaves, as the program may need it all.
+std::uint64_t window_bytes() {
+  return os::address_space_left_bytes() /
+         (os::address_space_limit_bytes() == os::unlimited ? 4 : 16);
+}
 
 }  // namespace
 
@@ -229,6 +241,7 @@ class Node::Joining {
     bool attached = true;
     node_->ways_.mapped = node_->ways_.copied = true;
     node_->ways_.detours = allowed_.bounce;
+    node_->ways_.seen_bytes = seen_bytes();
     for (int peer = 0; peer < node_->size(); ++peer) {
       attached = attached && verdict(peer).attached != 0;
       node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;

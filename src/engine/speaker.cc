@@ -24,7 +24,9 @@ const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
   const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
   if (coll::is_rooted(call.collective))
     length += std::snprintf(text + length, rest(), ", root %d", call.root);
-  if (call.op > 0) {
+  if (call.op == coll::user_op) {
+    length += std::snprintf(text + length, rest(), " (an operation of the user)");
+  } else if (call.op > 0) {
     char op[16];
     std::snprintf(op, sizeof op, "%s", reduce::name_of(static_cast<reduce::Op>(call.op - 1)));
     for (char* c = op; *c != '\0'; ++c) *c = static_cast<char>(std::toupper(*c));

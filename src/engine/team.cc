@@ -291,15 +291,26 @@ bool Team::revoked() const {
   return desks_[static_cast<std::size_t>(rank())]->revoked.load(std::memory_order_relaxed) != 0;
 }
 
-// By the first algorithm of its table that fits. False when it met an error.
-inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
-  const coll::Facts facts{size(), work.bytes()};
-  for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
-    if (!row.fits(facts)) continue;
-    const fabric::Task task = row.run(fabric_, work);
-    return task.done() && !host_.failed();
+// The first algorithm of its table that fits; programs repeat their calls.
+inline const Team::Row* Team::row_of(coll::Collective collective, std::size_t bytes) {
+  if (last_.row == nullptr || last_.bytes != bytes || last_.collective != collective) {
+    const coll::Facts facts{size(), bytes};
+    last_ = {collective, bytes, nullptr};
+    for (const Row& row : coll::rows_of<fabric::NodeFabric>(collective)) {
+      if (!row.fits(facts)) continue;
+      last_.row = &row;
+      break;
+    }
   }
-  return false;
+  return last_.row;
+}
+
+// False when it met an error.
+inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
+  const Row* row = row_of(collective, work.bytes());
+  if (row == nullptr) return false;
+  const fabric::Task task = row->run(fabric_, work);
+  return task.done() && !host_.failed();
 }
 
 Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,
@@ -346,6 +357,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (!agreed || !perform(collective, work)) [[unlikely]]
     return fail(collective, work);
   leaving_.end();
+  host_.tidy(moved);
 
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());

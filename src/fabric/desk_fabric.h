@@ -3,7 +3,7 @@
 //   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
 //                            when an error has been met, and the collective then is not done
 //   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
-//   host.offer, host.map, host.read, host.write, host.scratch
+//   host.offer, host.populate, host.map, host.read, host.write, host.scratch
 // A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
 // not hold yet, `bool accept()`, which then looks whether all is well, and `resume()`, which yields
 // the awaited value.
@@ -230,6 +230,7 @@ class DeskFabric {
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) {
     return host_.offer(buffer, bytes);
   }
+  void populate(const void* buffer, std::size_t bytes) { host_.populate(buffer, bytes); }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {
     return peer == rank_ ? reinterpret_cast<std::byte*>(card.address) : host_.map(peer, card);
   }

@@ -106,6 +106,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // segment::staging_bytes of memory of `peer`, for `step`.
                    { f.staging(peer, step) } -> std::same_as<std::byte*>;
                    { f.offer(source, n) } -> std::same_as<Card>;
+                   // Peers will write to what is offered: its pages are to be this rank's.
+                   { f.populate(buffer, n) } -> std::same_as<void>;
                    {
                      f.map(peer, card)
                      } -> std::same_as<std::byte*>;  // nullptr: use read and write

@@ -74,6 +74,18 @@ void Peers::write(int peer, const Card& card, std::size_t offset, const void* fr
   if (!status.ok()) give_up(peer, status);
 }
 
+void Peers::free_scratch() {
+  scratch_.reset();
+  scratch_bytes_ = 0;
+}
+
+// They count as resident in this process, too, as long as it has them in its page table.
+void Peers::forget_windows() {
+  seen_bytes_ = 0;
+  for (const Peer& peer : peers_)
+    if (peer.reach != nullptr) peer.reach->forget();
+}
+
 std::byte* Peers::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     void* memory = std::aligned_alloc(page_bytes, round_up(bytes, page_bytes));

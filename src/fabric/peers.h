@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "commons/commons.h"
 #include "fabric/desk_fabric.h"
 #include "os/ticks.h"
 
@@ -90,6 +91,9 @@ class Peers {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
     return memory::offer(buffer, bytes, ways_);
   }
+  void populate(const void* buffer, std::size_t bytes) const {
+    if (ways_.mapped && !threads()) commons::populate(buffer, bytes);
+  }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {
     const memory::Reach* reach = peers_[static_cast<std::size_t>(peer)].reach;
     return reach != nullptr ? reach->map(card) : reinterpret_cast<std::byte*>(card.address);
@@ -97,12 +101,25 @@ class Peers {
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
   void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  // Between two collectives: gives back what only a large one needed, `moved` bytes of it.
+  void tidy(std::size_t moved) {
+    if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
+      free_scratch();
+    // Small buffers lie in small pages, which take longer to come back than they are worth.
+    seen_bytes_ += moved >= small_bytes ? moved : moved / 32;
+    if (seen_bytes_ > ways_.seen_bytes) [[unlikely]]
+      forget_windows();
+  }
 
  protected:
   [[nodiscard]] const segment::Patience& patience() const { return patience_; }
 
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
+  static constexpr std::size_t small_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
+  void free_scratch();
+  void forget_windows();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
 
@@ -120,6 +137,7 @@ class Peers {
   };
   std::unique_ptr<std::byte, Free> scratch_;
   std::size_t scratch_bytes_ = 0;
+  std::size_t seen_bytes_ = 0;  // of peers, since their pages were last forgotten here
 };
 
 }  // namespace tutti::fabric

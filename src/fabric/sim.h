@@ -55,6 +55,7 @@ class SimHost {
 
   // How this rank's buffers can be reached is drawn anew for each of them.
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes);
+  void populate(const void*, std::size_t) const {}
   [[nodiscard]] std::byte* map(int peer, const Card& card) const;
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
   void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);

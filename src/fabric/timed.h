@@ -124,6 +124,7 @@ class TimedHost {
   [[nodiscard]] Card offer(const void* buffer, std::size_t) const {
     return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
   }
+  void populate(const void*, std::size_t) const {}
   [[nodiscard]] inline std::byte* map(int peer, const Card& card);
   // Nothing needs the kernel's copy, as all is mapped.
   void read(int, const Card&, std::size_t, void*, std::size_t) { std::abort(); }

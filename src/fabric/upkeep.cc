@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "commons/commons.h"
 #include "os/ticks.h"
 
 namespace tutti::fabric {
@@ -56,6 +57,7 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
 }
 
 void Upkeep::between_calls() {
+  commons::tend();
   const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
   if (look_until_quiet(now)) return;
   // From the first quiet look on the gap doubles, up to what its share of the time allows.

@@ -40,6 +40,7 @@ const char* Reach::map_commons(const Introduction& peer, const Allowed& allowed,
   const bool mapped = probe_at + page_bytes <= bytes && window_.map(fd, bytes);
   ::close(fd);
   if (!mapped) return "no address space for the peer's commons";
+  window_.keep_from_children();
   base_ = peer.base;
   const auto* probe =
       reinterpret_cast<const volatile std::uint64_t*>(map({peer.mapped_probe, Way::mapped, 1}));

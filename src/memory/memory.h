@@ -66,6 +66,8 @@ class Reach {
   void open_commons(const Introduction& peer, const Allowed& allowed, int fd);
 
   [[nodiscard]] const char* why_not(Way way) const;
+  // The pages of the peer that this process has seen no longer count as its own.
+  void forget() const { window_.forget(); }
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
@@ -96,6 +98,7 @@ struct Ways {
   bool mapped = false;
   bool copied = false;
   std::uint64_t window_bytes = ~std::uint64_t{0};
+  std::size_t seen_bytes = ~std::size_t{0};  // of peers may stay in the page table between calls
   bool detours = true;  // what only the kernel can copy may go through the segment
 };
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);

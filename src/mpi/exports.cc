@@ -16,6 +16,7 @@
 #include "mpi/library.h"
 #include "mpi/tools.h"
 #include "mpi/words.h"
+#include "os/futex.h"
 
 namespace tutti::mpi {
 namespace {
@@ -157,8 +158,12 @@ void find_first_of_all() {
 }  // namespace
 }  // namespace tutti::mpi
 
-// At the latest before main: the program may take its environment away.
-[[gnu::constructor]] static void read_options() { (void)tutti::options(); }
+// At the latest before main: the program may take its environment away. And with one thread still:
+// with several, the kernel waits for all processors when fences are enabled, 10 to 30 ms.
+[[gnu::constructor]] static void before_main() {
+  (void)tutti::options();
+  (void)tutti::os::enable_asymmetric_fence();
+}
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.
 TUTTI_EXPORT const char* tutti_last_way() { return tutti::engine::last_way(); }

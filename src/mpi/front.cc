@@ -10,7 +10,22 @@
 #include "mpi/front_sessions.h"
 #include "mpi/front_trace.h"
 
+#include <sys/auxv.h>
+
+#include "commons/commons.h"
+#include "os/references.h"
+
 namespace tutti::mpi {
+namespace {
+
+// What the MPI's library allocates is for itself, unless it is part of the program.
+void keep_apart(const Library& library) {
+  const os::ObjectRange code = os::object_with(library.find("PMPI_Init"));
+  if (!code.holds(reinterpret_cast<const void*>(::getauxval(AT_ENTRY))))
+    commons::keep_apart(code.first, code.end - code.first);
+}
+
+}  // namespace
 
 // MPICH's handles are ints, the others' pointers; nothing else differs once the handles are known.
 const Entries& find_entries() {
@@ -20,6 +35,7 @@ const Entries& find_entries() {
       log::fatal("an MPI function was called, but no MPI library is loaded in this process");
       std::_Exit(1);
     }
+    keep_apart(library);
     const bool mpich = library.family == Family::mpich;
     return mpich ? Front<int>::open(library) : Front<void*>::open(library);
   }();

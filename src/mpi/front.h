@@ -7,6 +7,7 @@
 // MPI, which names the error in its own way.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <ctime>
 #include <memory>
@@ -60,6 +61,7 @@ class Front {
   // type.
   struct Recent {
     H comm{};
+    H operation{};  // of the user, and not freed when it was
     Seat* seat = nullptr;
     std::uint64_t deletions = 0;
     struct {
@@ -179,6 +181,7 @@ class Front {
   static constexpr int everyone = -1;  // as `root`, for Allreduce
   [[nodiscard]] bool plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
+  [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool take_barrier(Call<H>& call);
   [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
   [[nodiscard]] bool may_receive(const Call<H>& call, const void* send, const void* recv);
@@ -400,6 +403,7 @@ class Front {
   std::tuple<Forms<Word, int, int>, Forms<Word, int, int, void*>> tools_{};  // see lead_to_tools()
   Library library_;
   HandleMap<const OpRow> ops_;
+  std::array<std::uint64_t, 3> no_operations_{};  // MPI_OP_NULL, and those of one-sided calls
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
   H self_comm_{}, bor_{};
@@ -441,7 +445,7 @@ class Front {
   progress::Driver& driver_ = engine::driver();
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;
-  std::vector<std::shared_ptr<const void>> retained_;
+  Retained retained_;
 };
 
 }  // namespace tutti::mpi

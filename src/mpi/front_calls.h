@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mpi/front.h"
+#include "mpi/user_operation.h"
 
 namespace tutti::mpi {
 namespace detail {
@@ -115,7 +116,7 @@ bool Front<H>::plan(Call<H>& call, H type, H op) {
 template <class H>
 bool Front<H>::make_plan(Call<H>& call, H type, H op) {
   const OpRow* operation = ops_.find(key(op));
-  if (operation == nullptr) return leave(call, "user-defined operation");
+  if (operation == nullptr) return make_user_plan(call, type, op);
   PredefinedTypes<H>& predefined = layouts_.predefined();
   auto* slot = predefined.slot_of(type);
   if (slot == nullptr) return leave(call, "derived datatype");
@@ -127,6 +128,32 @@ bool Front<H>::make_plan(Call<H>& call, H type, H op) {
   call.work.op = 1 + static_cast<int>(operation->op);
   if (predefined.is_final(*slot))
     recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
+  return true;
+}
+
+// An operation of the user, which this thread computes. What is none, the MPI says.
+template <class H>
+bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
+  if (!call.blocking()) return leave(call, "user-defined operation, nonblocking");
+  H& last = recent().operation;
+  if (last != op) {
+    int commutes = 0;
+    for (const std::uint64_t none : no_operations_)
+      if (key(op) == none) return leave(call, "no operation of a reduction");
+    if (native_.op_commutative(op, &commutes) != 0) return leave(call, "no operation");
+    last = op;
+  }
+  Described<H> element;
+  if (!describe(type, element) || element.bytes == 0) return false;
+  const bool solid =
+      element.layout == nullptr || (element.layout->dense() && element.layout->first() == 0);
+  if (!solid || element.opaque || element.extent != static_cast<Aint>(element.bytes) ||
+      element.bytes > UserOperation<H>::most_element_bytes)
+    return leave(call, "user-defined operation on elements with gaps, or large ones");
+  UserOperation<H>::set({native_.reduce_local, type, op, element.bytes});
+  call.work.kernel = &UserOperation<H>::kernel();
+  call.work.element_bytes = element.bytes;
+  call.work.op = coll::user_op;
   return true;
 }
 

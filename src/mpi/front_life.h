@@ -45,6 +45,9 @@ const Entries& Front<H>::open(const Library& library) {
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
   self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
+  std::ranges::transform(other_op_rows(), self.no_operations_.begin(), [&](const OtherOpRow& row) {
+    return handle_of(row, library.family, symbols);
+  });
   os::watch_loads();
 
   static Entries entries{forms<int, int>(),

@@ -79,16 +79,16 @@ int Front<H>::call_narrowed(Small small, H comm, Otherwise otherwise, Arguments.
   native_.comm_test_inter(comm, &inter);
   (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
   using Narrowed = std::tuple<Narrow<Arguments>...>;
-  const auto narrow = std::make_shared<const Narrowed>(Narrow<Arguments>(arguments, members)...);
-  if (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
+  Narrowed narrowed(Narrow<Arguments>(arguments, members)...);
+  if constexpr (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
     const std::lock_guard lock(retaining_);
-    retained_.push_back(narrow);
+    std::apply([&](auto&... argument) { (argument.outlive(retained_), ...); }, narrowed);
   }
   return std::apply(
       [&](const auto&... argument) {
         return (argument.fits && ...) ? small(argument.value...) : otherwise();
       },
-      *narrow);
+      narrowed);
 }
 
 template <class H>

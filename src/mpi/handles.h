@@ -4,6 +4,7 @@
 // integers, those of the MPI-5 standard ABI small integers in pointers.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,6 +50,18 @@ struct OpRow {
   reduce::Op op;
 };
 [[nodiscard]] std::span<const OpRow> op_rows();
+
+// Predefined ones that no reduction takes.
+struct OtherOpRow {
+  const char* openmpi;
+  std::uint32_t mpich;
+  std::uint32_t standard;
+};
+[[nodiscard]] constexpr std::array<OtherOpRow, 3> other_op_rows() {
+  return {{{"ompi_mpi_op_null", 0x18000000, 0x20},
+           {"ompi_mpi_op_replace", 0x5800000d, 0x3c},
+           {"ompi_mpi_op_no_op", 0x5800000e, 0x3d}}};
+}
 
 // The error classes that Tutti has a use for.
 struct ErrorClasses {

@@ -3,17 +3,23 @@
 // them fit.
 #pragma once
 
-#include <memory>
+#include <set>
 #include <type_traits>
+#include <vector>
 
 #include "mpi/forms.h"
 
 namespace tutti::mpi {
 
+// Arrays that the MPI may read until a request is over, which only it knows: for ever. Each content
+// is kept once, as programs repeat theirs.
+using Retained = std::set<std::vector<int>>;
+
 // One argument, and what it needs to live until the call is over. `members`: the length of arrays.
 template <class T>
 struct Narrow {
   Narrow(T argument, int) : value(argument) {}
+  void outlive(Retained&) {}
   T value;
   bool fits = true;
 };
@@ -21,6 +27,7 @@ struct Narrow {
 template <>
 struct Narrow<Count> {
   Narrow(Count argument, int) : value(static_cast<int>(argument)), fits(value == argument) {}
+  void outlive(Retained&) {}
   int value;
   bool fits;
 };
@@ -29,15 +36,22 @@ template <>
 struct Narrow<const Count*> {
   Narrow(const Count* argument, int members) {
     if (argument == nullptr) return;
-    values.reset(new int[static_cast<std::size_t>(members)]);
+    values.reserve(static_cast<std::size_t>(members));
     for (int i = 0; i < members; ++i) {
       const Narrow<Count> narrow(argument[i], 0);
-      values[i] = narrow.value;
+      values.push_back(narrow.value);
       fits = fits && narrow.fits;
     }
-    value = values.get();
+    value = values.data();
   }
-  std::unique_ptr<int[]> values;
+  // A move takes the array along.
+  Narrow(Narrow&&) = default;
+  Narrow(const Narrow&) = delete;
+  // From here on `value` is good after the call, too.
+  void outlive(Retained& retained) {
+    if (value != nullptr) value = retained.insert(std::move(values)).first->data();
+  }
+  std::vector<int> values;
   const int* value = nullptr;
   bool fits = true;
 };

@@ -44,6 +44,8 @@ struct Native : Completing<H> {
   int (*status_set_elements)(void* status, H type, int count);
   int (*status_set_cancelled)(void* status, int flag);
 
+  int (*reduce_local)(const void* in, void* in_out, int count, H type, H op);
+  int (*op_commutative)(H op, int* commutes);
   int (*isend)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int (*irecv)(void*, int count, H type, int from, int tag, H comm, void* request);
   int (*send)(const void*, int, H type, int to, int tag, H comm);
@@ -122,6 +124,8 @@ struct Native : Completing<H> {
     mpi.load(grequest_complete, "PMPI_Grequest_complete");
     mpi.load(status_set_elements, "PMPI_Status_set_elements");
     mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
+    mpi.load(reduce_local, "PMPI_Reduce_local");
+    mpi.load(op_commutative, "PMPI_Op_commutative");
     mpi.load(isend, "PMPI_Isend");
     mpi.load(irecv, "PMPI_Irecv");
     mpi.load(send, "PMPI_Send");

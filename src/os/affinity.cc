@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "os/affinity.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -11,87 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "os/small_file.h"
+
 namespace tutti::os {
 namespace {
 
 // Written before main, and in MPI_Init: never by two threads at once.
 constinit CpuMask g_home;
 constinit std::atomic<bool> g_home_noted{false};
-
-// The whole of a small file, as a string; false when it cannot be read.
-template <std::size_t size>
-bool read_file(const char* path, char (&text)[size]) {
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const ssize_t length = ::read(fd, text, size - 1);
-  ::close(fd);
-  if (length < 0) return false;
-  text[length] = '\0';
-  return true;
-}
-
-// The path of a process in the cgroup hierarchy of `controller` ("" is version 2's only one), from
-// the lines "number:controller,controller:path" of its /proc/PID/cgroup.
-bool cgroup_path(const char* listing, const char* controller, char (&path)[512]) {
-  char text[4096];
-  if (!read_file(listing, text)) return false;
-  const std::size_t length = std::strlen(controller);
-  for (char* line = text; *line != '\0';) {
-    char* end = line + std::strcspn(line, "\n");
-    char* next = *end == '\0' ? end : end + 1;
-    *end = '\0';
-    char* names = std::strchr(line, ':');
-    char* where = names != nullptr ? std::strchr(names + 1, ':') : nullptr;
-    if (where != nullptr && std::strlen(where + 1) < sizeof path) {
-      std::strcpy(path, where + 1);
-      for (const char* name = names + 1; name <= where; name += std::strcspn(name, ",:") + 1)
-        if (std::strcspn(name, ",:") == length && std::memcmp(name, controller, length) == 0)
-          return true;
-    }
-    line = next;
-  }
-  return false;
-}
-
-std::int64_t milli(long long quota_us, long long period_us) {
-  return quota_us > 0 && period_us > 0 ? quota_us * 1000 / period_us : 0;
-}
-
-// What one directory of the hierarchy grants; 0: no limit of its own.
-std::int64_t quota_v2(const char* directory) {
-  char file[1100], text[128];
-  long long quota_us = 0, period_us = 0;
-  std::snprintf(file, sizeof file, "%s/cpu.max", directory);
-  if (!read_file(file, text)) return 0;
-  return std::sscanf(text, "%lld %lld", &quota_us, &period_us) == 2 ? milli(quota_us, period_us)
-                                                                    : 0;
-}
-
-std::int64_t quota_v1(const char* directory) {
-  char file[1100], text[128];
-  std::snprintf(file, sizeof file, "%s/cpu.cfs_quota_us", directory);
-  if (!read_file(file, text)) return 0;
-  const long long quota_us = std::atoll(text);
-  std::snprintf(file, sizeof file, "%s/cpu.cfs_period_us", directory);
-  if (!read_file(file, text)) return 0;
-  return milli(quota_us, std::atoll(text));
-}
-
-// The least that `mount`/`path` and the directories above it grant: a limit holds for everything
-// below it. Inside a container `path` may be the host's, and only the mount itself is there.
-template <class Quota>
-std::int64_t least_quota(const char* mount, char* path, Quota quota_of) {
-  std::int64_t least = 0;
-  for (;;) {
-    char directory[1024];
-    std::snprintf(directory, sizeof directory, "%s%s", mount, path);
-    const std::int64_t quota = quota_of(directory);
-    if (quota > 0 && (least == 0 || quota < least)) least = quota;
-    char* last = std::strrchr(path, '/');
-    if (last == nullptr) return least;
-    *last = '\0';
-  }
-}
 
 }  // namespace
 
@@ -199,13 +125,10 @@ bool run_on(const CpuMask& cpus) {
   return ::sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-std::int64_t cgroup_cpu_quota_milli(const char* listing, const char* mount) {
-  char path[512], controller[512];
-  if (cgroup_path(listing, "", path))
-    if (const std::int64_t quota = least_quota(mount, path, quota_v2)) return quota;
-  if (!cgroup_path(listing, "cpu", path)) return 0;
-  std::snprintf(controller, sizeof controller, "%s/cpu", mount);
-  return least_quota(controller, path, quota_v1);
+bool run_on(const CpuMask& cpus, pthread_t thread) {
+  cpu_set_t set;
+  std::memcpy(&set, &cpus.words, sizeof set);
+  return ::pthread_setaffinity_np(thread, sizeof set, &set) == 0;
 }
 
 std::size_t last_level_cache_bytes() {

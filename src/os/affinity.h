@@ -2,6 +2,8 @@
 // On which CPUs, and for how much of their time, this process may run.
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,11 +48,8 @@ void note_home_cpus();
 [[nodiscard]] std::vector<CpuMask> numa_domains(const char* directory = "/sys/devices/system/node");
 // Lets the calling thread run there and nowhere else. False when it may not.
 [[nodiscard]] bool run_on(const CpuMask& cpus);
-
-// CPUs' worth of time that the cgroup (v1 or v2) and those above it grant, in thousandths; 0 when
-// unlimited. The arguments are for tests.
-[[nodiscard]] std::int64_t cgroup_cpu_quota_milli(const char* listing = "/proc/self/cgroup",
-                                                  const char* mount = "/sys/fs/cgroup");
+// The same for another thread of this process.
+[[nodiscard]] bool run_on(const CpuMask& cpus, pthread_t thread);
 
 // The size of the largest cache of CPU 0, from sysfs; 32 MiB when that cannot be read.
 [[nodiscard]] std::size_t last_level_cache_bytes();

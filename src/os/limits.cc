@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/bits.h"
+#include "os/cgroup.h"
 
 namespace tutti::os {
 namespace {
@@ -46,8 +47,10 @@ std::uint64_t available_memory_bytes() {
   const Text<512> info("/proc/meminfo");
   constexpr char key[] = "MemAvailable:";
   const char* found = std::strstr(info.text, key);
-  if (found == nullptr) return unlimited;
-  return std::strtoull(found + sizeof(key) - 1, nullptr, 10) * 1024;  // the file says kB
+  const std::uint64_t machine = found == nullptr
+                                    ? unlimited  // the file says kB
+                                    : std::strtoull(found + sizeof(key) - 1, nullptr, 10) * 1024;
+  return std::min(machine, cgroup_memory_left_bytes());
 }
 
 std::uint64_t promise_limit_bytes() {

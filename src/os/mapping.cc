@@ -49,6 +49,14 @@ bool make_accessible(void* at, std::size_t bytes) {
 }
 
 void prefer_huge_pages(void* at, std::size_t bytes) { (void)::madvise(at, bytes, MADV_HUGEPAGE); }
+void prefer_small_pages(void* at, std::size_t bytes) {
+  (void)::madvise(at, bytes, MADV_NOHUGEPAGE);
+}
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+void populate(void* at, std::size_t bytes) { (void)::madvise(at, bytes, MADV_POPULATE_WRITE); }
 
 bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes) {
   return ::mmap(at, bytes, readable_writable, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,

@@ -16,8 +16,12 @@ namespace tutti::os {
 // dumps, until make_accessible().
 [[nodiscard]] void* map_shared(int fd, std::size_t bytes, std::size_t alignment);
 [[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
-// Wishes for huge pages, which the kernel grants shared memory only where shmem_enabled says so.
+// Wishes for the pages that are to come, which the kernel may ignore.
 void prefer_huge_pages(void* at, std::size_t bytes);
+void prefer_small_pages(void* at, std::size_t bytes);
+
+// Touches the pages for writing, as far as the kernel can (Linux 5.14).
+void populate(void* at, std::size_t bytes);
 
 // Puts the pages of `fd` from `offset` on in the place of whatever is mapped at [at, at + bytes).
 [[nodiscard]] bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes);

@@ -26,14 +26,14 @@ int create(const char* name) {
   return ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
+}  // namespace
+
 int move_out_of_the_way(int fd) {
   const int higher = ::fcntl(fd, F_DUPFD_CLOEXEC, low_descriptors);
   if (higher < 0) return fd;  // RLIMIT_NOFILE is lower than that
   ::close(fd);
   return higher;
 }
-
-}  // namespace
 
 int create_memfd(const char* name, std::size_t bytes, FileId* id) {
   int fd = create(name);

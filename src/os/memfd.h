@@ -18,6 +18,8 @@ struct FileId {
 // A sparse file of `bytes`, closed on exec and sealed against any change of its size, at a
 // descriptor out of the way of programs that count theirs. -1 and errno when refused.
 [[nodiscard]] int create_memfd(const char* name, std::size_t bytes, FileId* id);
+// The same file at a descriptor that is out of the way; `fd` where there is none.
+[[nodiscard]] int move_out_of_the_way(int fd);
 [[nodiscard]] bool refers_to(int fd, const FileId& id);
 
 // The first part of [offset, end) that holds data (a hole reads as zeros and costs no memory):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "os/affinity.h"
+#include "os/cgroup.h"
 #include "os/futex.h"
 #include "os/limits.h"
 #include "os/mailbox.h"

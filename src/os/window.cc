@@ -2,6 +2,7 @@
 #include "os/window.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +20,10 @@ constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 }  // namespace
 
 Window::Window(Window&& other) noexcept
-    : base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_), open_(other.open_.load()) {}
+    : base_(std::exchange(other.base_, nullptr)),
+      bytes_(other.bytes_),
+      owner_(other.owner_),
+      open_(other.open_.load()) {}
 
 bool Window::map(int fd, std::size_t bytes) {
   void* base = map_shared(fd, bytes, huge_page_bytes);
@@ -30,8 +34,16 @@ bool Window::map(int fd, std::size_t bytes) {
 }
 
 void Window::unmap() {
-  if (base_ != nullptr) ::munmap(std::exchange(base_, nullptr), bytes_);
+  std::byte* const base = std::exchange(base_, nullptr);
+  // In a child there may be something else by now.
+  if (base != nullptr && (owner_ == 0 || owner_ == ::getpid())) ::munmap(base, bytes_);
 }
+
+void Window::keep_from_children() {
+  if (::madvise(base_, bytes_, MADV_DONTFORK) == 0) owner_ = ::getpid();
+}
+
+void Window::forget() const { (void)::madvise(base_, open_.load(), MADV_DONTNEED); }
 
 void Window::open_more(std::size_t end) const {
   end = std::min(bytes_, round_up(end, step_bytes));

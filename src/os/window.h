@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 
@@ -18,6 +20,12 @@ class Window {
   // False, and errno, when there is no address space. The descriptor may be closed afterwards.
   [[nodiscard]] bool map(int fd, std::size_t bytes);
   void unmap();
+  // Forked children do not have it: one that stays would keep the memory of processes that have
+  // gone.
+  void keep_from_children();
+  // Takes its pages out of the page table of this process, where they count as its resident memory;
+  // what is touched comes back.
+  void forget() const;
 
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -32,6 +40,7 @@ class Window {
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
+  pid_t owner_ = 0;  // who alone has it; 0: children, too
   mutable std::atomic<std::size_t> open_{0};
 };
 

@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
@@ -17,16 +18,17 @@ namespace commons = tutti::commons;
 namespace preload = tutti::preload;
 using preload::next;
 
+#define TUTTI_CALLER __builtin_return_address(0)
 #define TUTTI_EXPORT extern "C" [[gnu::visibility("default")]]
 
 namespace {
 
-bool is_served(std::size_t bytes) {
-  return commons::may_serve(bytes) && preload::malloc_is_served();
+bool is_served(const void* caller, std::size_t bytes) {
+  return commons::may_serve(bytes) && preload::malloc_is_served() && !commons::is_apart(caller);
 }
 
-void* take(std::size_t bytes, std::size_t alignment = 1, bool zero = false) {
-  return is_served(bytes) && std::has_single_bit(alignment)
+void* take(const void* caller, std::size_t bytes, std::size_t alignment = 1, bool zero = false) {
+  return is_served(caller, bytes) && std::has_single_bit(alignment)
              ? commons::allocate(bytes, alignment, zero)
              : nullptr;
 }
@@ -38,17 +40,33 @@ bool overflows(std::size_t count, std::size_t bytes) {
 
 constexpr std::size_t page = 4096;
 
+// What the allocator behind gives. Where a limit has it fail (`ulimit -v`), the address space that
+// the commons has reserved is the program's.
+template <class Ask>
+void* behind(std::size_t bytes, Ask ask) {
+  constexpr std::size_t worth_it = std::size_t{64} << 10;
+  const int error = errno;
+  void* block = ask();
+  if (block != nullptr || bytes < worth_it || !commons::yield_address_space(bytes)) [[likely]]
+    return block;
+  block = ask();
+  if (block != nullptr) errno = error;
+  return block;
+}
+
 }  // namespace
 
 TUTTI_EXPORT void* malloc(std::size_t bytes) noexcept {
-  void* block = take(bytes);
-  return block != nullptr ? block : next.malloc(bytes);
+  void* block = take(TUTTI_CALLER, bytes);
+  return block != nullptr ? block : behind(bytes, [&] { return next.malloc(bytes); });
 }
 
 TUTTI_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  tutti::os::note_load(__builtin_return_address(0));
-  void* block = overflows(count, bytes) ? nullptr : take(count * bytes, 1, true);
-  return block != nullptr ? block : next.calloc(count, bytes);
+  tutti::os::note_load(TUTTI_CALLER);
+  if (overflows(count, bytes)) return next.calloc(count, bytes);
+  void* block = take(TUTTI_CALLER, count * bytes, 1, true);
+  return block != nullptr ? block
+                          : behind(count * bytes, [&] { return next.calloc(count, bytes); });
 }
 
 TUTTI_EXPORT void free(void* block) noexcept {
@@ -57,10 +75,14 @@ TUTTI_EXPORT void free(void* block) noexcept {
 }
 
 TUTTI_EXPORT void* realloc(void* block, std::size_t bytes) noexcept {
-  if (block == nullptr) return malloc(bytes);
+  if (block == nullptr) {
+    block = take(TUTTI_CALLER, bytes);
+    return block != nullptr ? block : behind(bytes, [&] { return next.malloc(bytes); });
+  }
   if (commons::owns(block)) return preload::resize_shared(block, bytes);
   if (preload::is_early(block)) return preload::resize_early(block, bytes);
-  return is_served(bytes) ? preload::resize_into_shared(block, bytes) : next.realloc(block, bytes);
+  if (is_served(TUTTI_CALLER, bytes)) return preload::resize_into_shared(block, bytes);
+  return behind(bytes, [&] { return next.realloc(block, bytes); });
 }
 
 TUTTI_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) noexcept {
@@ -69,30 +91,38 @@ TUTTI_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t byte
 }
 
 TUTTI_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  void* block = take(bytes, alignment);
-  return block != nullptr ? block : next.memalign(alignment, bytes);
+  void* block = take(TUTTI_CALLER, bytes, alignment);
+  return block != nullptr ? block : behind(bytes, [&] { return next.memalign(alignment, bytes); });
 }
 
 TUTTI_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  void* block = take(bytes, alignment);
-  return block != nullptr ? block : next.aligned_alloc(alignment, bytes);
+  void* block = take(TUTTI_CALLER, bytes, alignment);
+  return block != nullptr ? block
+                          : behind(bytes, [&] { return next.aligned_alloc(alignment, bytes); });
 }
 
 TUTTI_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) noexcept {
-  void* block = alignment % sizeof(void*) == 0 ? take(bytes, alignment) : nullptr;
-  if (block == nullptr) return next.posix_memalign(out, alignment, bytes);
-  *out = block;
-  return 0;
+  void* block = alignment % sizeof(void*) == 0 ? take(TUTTI_CALLER, bytes, alignment) : nullptr;
+  if (block != nullptr) {
+    *out = block;
+    return 0;
+  }
+  int code = 0;
+  (void)behind(bytes, [&]() -> void* {
+    code = next.posix_memalign(out, alignment, bytes);
+    return code == ENOMEM ? nullptr : out;
+  });
+  return code;
 }
 
 TUTTI_EXPORT void* valloc(std::size_t bytes) noexcept {
-  void* block = take(bytes, page);
-  return block != nullptr ? block : next.valloc(bytes);
+  void* block = take(TUTTI_CALLER, bytes, page);
+  return block != nullptr ? block : behind(bytes, [&] { return next.valloc(bytes); });
 }
 
 TUTTI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
-  void* block = take(bytes, page);
-  return block != nullptr ? block : next.pvalloc(bytes);
+  void* block = take(TUTTI_CALLER, bytes, page);
+  return block != nullptr ? block : behind(bytes, [&] { return next.pvalloc(bytes); });
 }
 
 TUTTI_EXPORT std::size_t malloc_usable_size(void* block) noexcept {

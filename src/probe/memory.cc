@@ -4,6 +4,7 @@
 // its parent, which is what Yama's ptrace_scope looks at.
 #include <linux/membarrier.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include <cstring>
 #include <string>
 
+#include "os/huge_file.h"
+#include "os/mapping.h"
+#include "os/memfd.h"
 #include "probe/pair.h"
 #include "probe/probe.h"
 
@@ -75,17 +79,44 @@ Answer ptrace_scope() {
           "as root: sysctl kernel.yama.ptrace_scope=0 (CMA needs it, the commons does not)"};
 }
 
+// Whether a page that is touched in the file is a huge one.
+bool gives_huge_pages(int fd) {
+  constexpr std::size_t huge_bytes = std::size_t{2} << 20;
+  void* at = os::map_shared(fd, huge_bytes, huge_bytes);
+  if (at == nullptr) return false;
+  struct stat status {};
+  os::prefer_huge_pages(at, huge_bytes);
+  if (os::make_accessible(at, huge_bytes)) *static_cast<volatile char*>(at) = 1;
+  const bool huge = fstat(fd, &status) == 0 && status.st_blocks * 512 >= off_t{huge_bytes};
+  os::unmap(at, huge_bytes);
+  return huge;
+}
+
+// As the commons does it: in a file system of its own, or where the kernel's setting allows it.
 Answer huge_pages() {
-  const char* path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-  const auto line = first_line(path);
-  if (!line) return {false, std::string(path) + " cannot be read", "nothing: 4 KiB pages are used"};
-  const std::size_t open = line->find('[');
-  const std::string mode = line->substr(open + 1, line->find(']') - open - 1);
-  const bool yes = mode == "always" || mode == "within_size" || mode == "advise" || mode == "force";
-  return {yes,
-          "shmem_enabled is " + mode +
-              (mode == "advise" ? ": used with TUTTI_COMMONS_HUGE=1, at the cost of memory" : ""),
-          std::string("as root: echo advise > ") + path + " (fewer page faults on first touch)"};
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  os::FileId id;
+  const char* refused = "";
+  const char* way = "a file system in a user namespace gives them, whatever shmem_enabled says";
+  int fd = os::create_huge_file("tutti-probe", bytes, &id, &refused);
+  if (fd < 0) {
+    fd = os::create_memfd("tutti-probe", bytes, &id);
+    way = "memfds have them, by shmem_enabled";
+  }
+  const bool huge = fd >= 0 && gives_huge_pages(fd);
+  if (fd >= 0) close(fd);
+  if (huge) return {true, way, ""};
+  const std::string setting =
+      first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled").value_or("unknown");
+  if (*refused == '\0')
+    return {false, "a file system of its own gives none; shmem_enabled is " + setting,
+            "as root: echo never > /sys/kernel/mm/transparent_hugepage/shmem_enabled (never is "
+            "enough, deny forbids all)"};
+  return {
+      false, std::string(refused) + "; shmem_enabled is " + setting,
+      "allow user namespaces (docker: a seccomp profile with clone, fsopen, fsconfig, fsmount; "
+      "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0), or as root: echo advise > "
+      "/sys/kernel/mm/transparent_hugepage/shmem_enabled (fewer faults and TLB misses)"};
 }
 
 Answer dev_shm() {

@@ -277,6 +277,11 @@ void Driver::start_thread() {
       log::info(
           "no progress thread could be started: nonblocking collectives go on in Wait and Test");
       has_thread_.store(false, std::memory_order_release);
+    } else {
+      // Here and not by itself: it may get a core late, and is to be known by then.
+      ::pthread_setname_np(thread_, "tutti-progress");
+      if (settings_.cpus && !os::run_on(*settings_.cpus, thread_))
+        log::info("the progress thread could not be bound");
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     started_.store(true, std::memory_order_release);
@@ -301,9 +306,6 @@ void Driver::stop() {
 // what is over before it looks, has cost nothing. And as whoever wakes it pays as much, it sleeps
 // through every second nap.
 void Driver::serve() {
-  ::pthread_setname_np(::pthread_self(), "tutti-progress");
-  if (settings_.cpus && !os::run_on(*settings_.cpus))
-    log::info("the progress thread could not be bound");
   const bool dedicated = settings_.dedicated;
   const int spins = dedicated ? dedicated_yields : 0;
   const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;

@@ -63,6 +63,7 @@ void Lane::conclude(Queue& finished) {
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
+  host_.tidy(queue_.first()->bytes);
   do {
     Operation& operation = *queue_.pop();
     operation.succeeded = !failed;

@@ -73,7 +73,7 @@ def test_plot_is_drawn(tmp_path) -> None:
     assert path.read_bytes()[1:4] == b"PNG"
 
 
-def test_memfds_count_once_and_whole() -> None:
+def test_files_count_once_and_whole() -> None:
     me = Path("/proc/self")
     before = Memory()
     before.add(me)
@@ -85,8 +85,8 @@ def test_memfds_count_once_and_whole() -> None:
             twice = Memory()
             twice.add(me)
             twice.add(me)
-        assert list(twice.memfds().values()) == [8 << 20]
-        assert twice.segments == set(twice.memfds())
+        assert list(twice.files().values()) == [8 << 20]
+        assert twice.segments == set(twice.files())
         assert twice.others < 2 * before.others + (4 << 20)
     finally:
         os.close(descriptor)
@@ -102,4 +102,4 @@ def test_a_memfd_without_descriptor_counts_what_is_mapped() -> None:
         memory = Memory()
         memory.add(Path("/proc/self"))
         memory.whole.clear()
-    assert list(memory.memfds().values()) == [1 << 20]
+    assert list(memory.files().values()) == [1 << 20]

@@ -50,6 +50,21 @@ def test_taken(bindings: Bindings, style: str, ranks: int, tmp_path) -> None:
         assert row["reasons"] == {}
 
 
+@every_style
+@every_bindings
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_operations(bindings: Bindings, style: str, ranks: int, tmp_path) -> None:
+    """Of the program's own, served."""
+    if style in bindings.absent:
+        pytest.skip(bindings.absent[style])
+    report = tmp_path / "report.json"
+    program = bindings.compile(PROGRAM.with_name("operations.F90"), style)
+    result = bindings.ready.run(ranks, [str(program)], {"TUTTI_REPORT": str(report)})
+    assert result.returncode == 0 and "fortran: 0 wrong" in result.stdout, result.stdout[-3000:]
+    for row in json.loads(report.read_text())["calls"]:
+        assert row["taken"] == row["seen"] > 0, row
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_switched_off(style: str, tmp_path) -> None:
     """Open MPI's wrappers all call PMPI_X: with the gate shut nothing is seen, not even the end."""

@@ -17,7 +17,7 @@ COLLECTIVES = {
     *("Alltoall", "Alltoallv", "Alltoallw"),
     *("Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"),
 }
-LEFT_ON_PURPOSE = {"communicator of one rank", "user-defined operation"}
+LEFT_ON_PURPOSE = {"communicator of one rank"}
 
 
 def moves(mpi: Mpi, ranks: int, rung: str, tmp_path, cases: int) -> None:

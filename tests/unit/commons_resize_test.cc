@@ -75,6 +75,7 @@ TEST(CommonsResize, SlackIsNotResident) {
 }
 
 TEST(CommonsResize, ShrinkingGivesPagesBack) {
+  trim();
   unsigned char* block = take(20 * mib);
   std::memset(block, 1, 20 * mib);
   const std::size_t resident = resident_bytes();

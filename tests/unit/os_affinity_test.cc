@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "os/affinity.h"
+#include "os/cgroup.h"
+#include "os/limits.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -210,6 +212,28 @@ TEST_F(CgroupQuota, UnreadableListingsAreNoLimit) {
   EXPECT_EQ(quota(""), 0);
   EXPECT_EQ(quota("nonsense\n::\n:\n"), 0);
   EXPECT_EQ(cgroup_cpu_quota_milli("/nonexistent", "/nonexistent"), 0);
+  EXPECT_EQ(cgroup_memory_left_bytes("/nonexistent", "/nonexistent"), unlimited);
+}
+
+TEST_F(CgroupQuota, MemoryThatIsLeft) {
+  const auto left = [&](const std::string& listing) {
+    write("listing", listing);
+    return cgroup_memory_left_bytes((root_ / "listing").c_str(), (root_ / "sys").c_str());
+  };
+  write("sys/a/memory.max", "max\n");
+  write("sys/a/memory.current", "5000\n");
+  EXPECT_EQ(left("0::/a\n"), unlimited);
+  write("sys/a/memory.max", "10000\n");
+  EXPECT_EQ(left("0::/a\n"), 5000u);
+  write("sys/a/memory.stat", "anon 4000\nfile 1000\ninactive_file 800\n");
+  EXPECT_EQ(left("0::/a\n"), 5800u) << "a cache can be dropped";
+  write("sys/a/b/memory.max", "3000\n");
+  write("sys/a/b/memory.current", "2900\n");
+  EXPECT_EQ(left("0::/a/b\n"), 100u);
+  EXPECT_EQ(left("0::/a\n"), 5800u);
+  write("sys/memory/job/memory.limit_in_bytes", "7000\n");
+  write("sys/memory/job/memory.usage_in_bytes", "8000\n");
+  EXPECT_EQ(left("5:memory:/job\n0::/\n"), 0u) << "version 1, beyond its limit";
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ of Tutti goes to the launcher as it is. Without launcher options the `--` may be
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import sys
@@ -22,7 +23,6 @@ from typer.core import TyperCommand
 
 from tutti import arguments, launch, mpi, paths, process
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
-from tutti.reporters import summary
 
 # The launcher looks for programs there.
 ELSEWHERE = {"--wdir", "-wdir", "--wd", "-wd", "--path", "-path"}
@@ -104,14 +104,14 @@ def run(
         code = _start(found, job, report, more, quiet)
         if words.exists():
             said = words.read_bytes()[heard:].decode(errors="replace")
-            summary.print_last_words(said)
+            _summary().print_last_words(said)
             code = code or int(bool(said))  # launchers may forget
         reported = _written(report) != before
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
-            summary.print_summary(summary.read(report), str(found), traced)
+            _summary().print_summary(_summary().read(report), str(found), traced)
         elif trace is not None and code != 0 and not quiet:
-            summary.print_no_trace()
+            _summary().print_no_trace()
     if not reported:
         code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
     raise typer.Exit(code)
@@ -150,7 +150,12 @@ def _start(
         if not quiet:
             for note in started.notes:
                 print(f"tutti: {note}", file=sys.stderr)
-        return process.run(started.words, started.environment)
+        return process.run(started.words, started.environment, int if quiet else _summary)
+
+
+def _summary() -> Any:
+    """What prints the summary: to import it takes as long as to start a small job."""
+    return importlib.import_module("tutti.reporters.summary")
 
 
 def _written(file: Optional[Path]) -> Optional[int]:

@@ -114,9 +114,11 @@ Task direct_to(F& f, const Work& work, int root) {
     return root == each_owner ? work.parts[index] : slice_of(work.count, parts, index);
   };
   const std::size_t result = root == each_owner ? part_of(f.rank()).count : work.count;
-  mine.recv = detail::wants_result(f, root) && result > 0
-                  ? as_chosen(f.offer(work.recv, result * work.element_bytes), work.detour)
-                  : mine.send;
+  mine.recv = mine.send;
+  if (detail::wants_result(f, root) && result > 0) {
+    mine.recv = as_chosen(f.offer(work.recv, result * work.element_bytes), work.detour);
+    f.populate(work.recv, result * work.element_bytes);
+  }
   sliced::Reach reach;
   co_await sliced::exchange(f, step, cards, reach);
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are

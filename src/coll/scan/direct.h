@@ -78,6 +78,7 @@ Task direct(F& f, const Work& work) {
   // Nobody gives the first member of an exclusive scan anything.
   const bool gets = kind == Kind::inclusive || f.rank() > 0;
   mine.recv = gets ? f.offer(work.recv, work.bytes()) : mine.send;
+  if (gets) f.populate(work.recv, work.bytes());
   sliced::Reach reach;
   co_await sliced::exchange(f, step, cards, reach);
   const Way worst = std::max(reach.sends, reach.recvs);

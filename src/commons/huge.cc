@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Huge pages. The kernel gives them where it is asked to, and a huge page is resident as a whole:
+// so they are asked for inside large blocks alone, and nowhere else, whatever the kernel's settings
+// for other memory.
+#include <algorithm>
+
+#include "base/base.h"
+#include "commons/heap.h"
+#include "os/huge_file.h"
+#include "os/mapping.h"
+
+namespace tutti::commons {
+namespace {
+
+constexpr std::uint32_t huge_page_pages = huge_page_bytes / page_bytes;
+
+bool may_wish() {
+  return heap.huge && heap.mode.load(std::memory_order_relaxed) != Mode::exclusive;
+}
+
+}  // namespace
+
+bool create_file(std::size_t bytes) {
+  constexpr const char* name = "tutti-commons";
+  heap.huge = options().commons_huge;
+  heap.why_small = "TUTTI_COMMONS_HUGE is 0";
+  heap.fd = heap.huge ? os::create_huge_file(name, bytes, &heap.file, &heap.why_small) : -1;
+  if (heap.fd >= 0)
+    heap.why_small = "";
+  else
+    heap.fd = os::create_memfd(name, bytes, &heap.file);
+  return heap.fd >= 0;
+}
+
+std::uint32_t best_alignment(std::uint32_t pages) {
+  // In a tiny range what lies between aligned blocks would soon be all that is left.
+  const bool there_is_room = pages < heap.extents.pages() / 16;
+  return pages >= huge_page_pages && there_is_room && may_wish() ? huge_page_pages : 1;
+}
+
+void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages) {
+  if (pages < huge_page_pages || !may_wish()) return;
+  const PageIndex first = std::max<PageIndex>(round_up(block, huge_page_pages),
+                                              round_down(block + from, huge_page_pages));
+  const PageIndex end = round_down(block + pages, huge_page_pages);
+  if (first >= end) return;
+  std::byte* const at = heap.address(first);
+  const std::size_t bytes = std::size_t{end - first} * page_bytes;
+  // Where small pages have been, their page table stays when they go, and would be used again.
+  // Mapped anew, there is none.
+  if (os::refers_to(heap.fd, heap.file))
+    (void)os::replace_shared(heap.fd, std::size_t{first} * page_bytes, at, bytes);
+  os::prefer_huge_pages(at, bytes);
+}
+
+void wish_for_small_pages(PageIndex first, std::uint32_t pages) {
+  if (!may_wish()) return;
+  const PageIndex begin = round_down(first, huge_page_pages);
+  const PageIndex end = round_up(first + pages, huge_page_pages);
+  os::prefer_small_pages(heap.address(begin), std::size_t{end - begin} * page_bytes);
+}
+
+}  // namespace tutti::commons

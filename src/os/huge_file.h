@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file in memory that may have huge pages, without root and without a setting of the kernel.
+#pragma once
+
+#include <cstddef>
+
+#include "os/memfd.h"
+
+namespace tutti::os {
+
+// What create_memfd() makes, but of a file system of its own in which madvise(MADV_HUGEPAGE) gives
+// huge pages, extent by extent, whatever shmem_enabled says (unless that is `deny`). A helper makes
+// it that shares this process's memory and descriptors and lives in a user namespace of its own;
+// nothing of it is left but the descriptor. -1 where it is refused, and *why_not a literal: no user
+// namespaces (containers, hardened kernels), or a kernel without huge pages. No signal of a child
+// reaches the program.
+//
+// Not sealed: that is for memfds alone. The file has a mode of 0600 and no path.
+[[nodiscard]] int create_huge_file(const char* name, std::size_t bytes, FileId* id,
+                                   const char** why_not);
+
+}  // namespace tutti::os

@@ -113,7 +113,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                      } -> std::same_as<std::byte*>;  // nullptr: use read and write
                    { f.read(peer, card, n, buffer, n) } -> std::same_as<void>;
                    { f.write(peer, card, n, source, n) } -> std::same_as<void>;
-                   // Memory of this rank's own for `n` bytes, valid until the collective ends.
+                   // Memory of this rank's own for `n` bytes, until the collective ends. It moves
+                   // with its contents when more is asked for.
                    { f.scratch(n) } -> std::same_as<std::byte*>;
                  };
 

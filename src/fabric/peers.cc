@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/base.h"
 #include "os/os.h"
@@ -93,6 +94,7 @@ std::byte* Peers::scratch(std::size_t bytes) {
       log::fatal("out of memory: %zu bytes of scratch for a collective", bytes);
       std::abort();
     }
+    if (scratch_bytes_ > 0) std::memcpy(memory, scratch_.get(), scratch_bytes_);
     scratch_.reset(static_cast<std::byte*>(memory));
     scratch_bytes_ = bytes;
   }

@@ -103,7 +103,9 @@ void SimHost::write(int, const Card& card, std::size_t offset, const void* from,
 
 std::byte* SimHost::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
-    scratch_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    auto larger = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    std::copy_n(scratch_.get(), scratch_bytes_, larger.get());
+    scratch_ = std::move(larger);
     scratch_bytes_ = bytes;
   }
   return scratch_.get();

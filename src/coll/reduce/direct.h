@@ -22,18 +22,18 @@ inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
 template <Fabric F>
 class Chunk {
  public:
-  // `scratch` holds scratch_bytes().
+  // `scratch` holds scratch_bytes(ranks, mapped).
   Chunk(F& f, const Work& work, const Cards* cards, int root, bool mapped, std::byte* scratch)
       : f_(f),
         work_(work),
         cards_(cards),
         root_(root),
         mapped_(mapped),
-        block_bytes_(mapped ? fold_block_bytes : copied_chunk_bytes),
+        block_bytes_(block_bytes(mapped)),
         scratch_(scratch) {}
 
-  [[nodiscard]] static std::size_t scratch_bytes(int ranks) {
-    return places_of(ranks) * copied_chunk_bytes;
+  [[nodiscard]] static std::size_t scratch_bytes(int ranks, bool mapped) {
+    return places_of(ranks) * block_bytes(mapped);
   }
 
   // `begin` is in the vector; `part` is that of `owner`.
@@ -55,6 +55,10 @@ class Chunk {
     work_.kernel->apply2(f_.map(0, cards_[0].recv) + offset, f_.map(1, cards_[1].recv) + offset,
                          f_.map(0, cards_[0].send) + offset, f_.map(1, cards_[1].send) + offset,
                          count, work_.stores);
+  }
+
+  static constexpr std::size_t block_bytes(bool mapped) {
+    return mapped ? fold_block_bytes : copied_chunk_bytes;
   }
 
   void fold_block(std::size_t offset, std::size_t count) {
@@ -102,10 +106,9 @@ template <Fabric F>
 Task direct_to(F& f, const Work& work, int root) {
   const Step step = f.next_step();
   const int ranks = f.size();
-  const std::size_t before = detail::Chunk<F>::scratch_bytes(ranks);
-  std::byte* const scratch =
-      f.scratch(before + static_cast<std::size_t>(ranks) * sizeof(detail::Cards));
-  auto* const cards = reinterpret_cast<detail::Cards*>(scratch + before);
+  const std::size_t table =
+      round_up(static_cast<std::size_t>(ranks) * sizeof(detail::Cards), line_bytes);
+  auto* cards = reinterpret_cast<detail::Cards*>(f.scratch(table));
   detail::Cards& mine = cards[f.rank()];
   mine.send = as_chosen(f.offer(work.send, work.bytes()), work.detour);
   const auto parts = static_cast<std::size_t>(ranks);
@@ -146,7 +149,9 @@ Task direct_to(F& f, const Work& work, int root) {
   std::size_t longest = 0;
   for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
   const std::size_t chunk = chunk_of(longest + 64, most / work.element_bytes);
-  detail::Chunk<F> folder(f, work, cards, root, mapped, scratch);
+  std::byte* const scratch = f.scratch(table + detail::Chunk<F>::scratch_bytes(ranks, mapped));
+  cards = reinterpret_cast<detail::Cards*>(scratch);
+  detail::Chunk<F> folder(f, work, cards, root, mapped, scratch + table);
   const auto fold = [&](int owner, std::size_t begin, std::size_t count) {
     folder.fold(owner, part_of(owner), begin, count);
   };

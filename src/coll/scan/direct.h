@@ -70,9 +70,9 @@ template <Fabric F, Kind kind>
 Task direct(F& f, const Work& work) {
   const Step step = f.next_step();
   const int ranks = f.size();
-  const std::size_t table = static_cast<std::size_t>(ranks) * sizeof(detail::Cards);
-  std::byte* const scratch = f.scratch(3 * detail::copied_block_bytes + table);
-  auto* const cards = reinterpret_cast<detail::Cards*>(scratch + 3 * detail::copied_block_bytes);
+  const std::size_t table =
+      round_up(static_cast<std::size_t>(ranks) * sizeof(detail::Cards), line_bytes);
+  auto* cards = reinterpret_cast<detail::Cards*>(f.scratch(table));
   detail::Cards& mine = cards[f.rank()];
   mine.send = f.offer(work.send, work.bytes());
   // Nobody gives the first member of an exclusive scan anything.
@@ -97,8 +97,10 @@ Task direct(F& f, const Work& work) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q));
   };
   const std::size_t block = mapped ? detail::mapped_block_bytes : detail::copied_block_bytes;
+  std::byte* const scratch = f.scratch(table + 3 * block);
+  cards = reinterpret_cast<detail::Cards*>(scratch);
   const auto fold = [&](int, std::size_t begin, std::size_t count) {
-    detail::fold(f, work, kind, cards, begin, count, block, scratch);
+    detail::fold(f, work, kind, cards, begin, count, block, scratch + table);
   };
   co_await sliced::share_out(f, step, work.element_bytes, ranks - 1, chunk, false, part_of, fold);
 }

@@ -21,7 +21,9 @@ SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole fo
 
 
 def run(
-    words: Sequence[str], environment: Mapping[str, str], meanwhile: Callable[[], object]
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    meanwhile: Optional[Callable[[], object]] = None,
 ) -> int:
     """Starts `words`, hands signals on, and returns the exit code as a shell would see it.
 
@@ -39,7 +41,8 @@ def run(
             # Safe here: this program has one thread.
             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
         )
-        meanwhile()
+        if meanwhile is not None:
+            meanwhile()
         while child.poll() is None:
             arrived = signal.sigwaitinfo(waited)
             if arrived.si_signo == signal.SIGCHLD or arrived.si_code == SI_KERNEL:

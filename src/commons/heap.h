@@ -10,14 +10,14 @@
 
 #include "base/bits.h"
 #include "commons/extents.h"
+#include "os/mapping.h"
 #include "os/memfd.h"
 #include "os/mutex.h"
 #include "os/program.h"
 
 namespace tutti::commons {
 
-// Where huge pages are given to shared memory, an address and its offset must agree modulo one.
-inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+using os::huge_page_bytes;
 
 enum class Mode : std::uint8_t {
   idle,       // no large allocation yet
@@ -53,11 +53,11 @@ struct Heap {
   Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
-  std::uint64_t budget_pages = 0;     // the most that may stay dirty
-  std::uint64_t allowance_pages = 0;  // what may by now; see learn()
-  std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
-  std::uint64_t idle_pages = 0;       // the least that were dirty since then
-  std::atomic<std::int64_t> tended_ms{0};
+  std::uint64_t budget_pages = 0;          // the most that may stay dirty
+  std::uint64_t allowance_pages = 0;       // what may by now; see learn()
+  std::uint64_t punched_pages = 0;         // for the sake of the allowance, and not taken again yet
+  std::uint64_t idle_pages = 0;            // the least that were dirty since tend() last looked,
+  std::atomic<std::int64_t> tended_ms{0};  // which was at this time
   // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
   std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
 

@@ -58,15 +58,18 @@ bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
   return group.allgather(&mine, all.data(), sizeof(T));
 }
 
-// Most of the address space is the program's, however many peers there are.
-// A huge page is back in the page table after one fault, where small ones take hundreds.
-std::size_t seen_bytes() {
-  if (options().windows != 0) return options().windows;
+// Small pages take longer to come back than to be copied, huge ones a hundredth of that.
+memory::Windows windows() {
+  constexpr int rarely = 6;
+  const std::int64_t at_start = memory::resident_of_peers().value_or(0);
+  if (const std::size_t most = options().windows)
+    return {static_cast<std::int64_t>(most), at_start, 0, 0};
   const bool huge = *commons::why_small_pages() == '\0';
-  return std::size_t{huge ? 32U : 512U} << 20;
+  return {std::int64_t{32} << 20, at_start, huge ? 0 : rarely, rarely};
 }
 
-// Little of what a limit leaves, as the program may need it all.
+// Most of the address space is the program's, however many peers there are; and nearly all of what
+// a limit leaves.
 std::uint64_t window_bytes() {
   return os::address_space_left_bytes() /
          (os::address_space_limit_bytes() == os::unlimited ? 4 : 16);
@@ -241,7 +244,7 @@ class Node::Joining {
     bool attached = true;
     node_->ways_.mapped = node_->ways_.copied = true;
     node_->ways_.detours = allowed_.bounce;
-    node_->ways_.seen_bytes = seen_bytes();
+    node_->ways_.windows = windows();
     for (int peer = 0; peer < node_->size(); ++peer) {
       attached = attached && verdict(peer).attached != 0;
       node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;

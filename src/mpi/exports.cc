@@ -161,8 +161,7 @@ void find_first_of_all() {
 // At the latest before main: the program may take its environment away. And with one thread still:
 // with several, the kernel waits for all processors when fences are enabled, 10 to 30 ms.
 [[gnu::constructor]] static void before_main() {
-  (void)tutti::options();
-  (void)tutti::os::enable_asymmetric_fence();
+  if (!tutti::options().off) (void)tutti::os::enable_asymmetric_fence();
 }
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.

@@ -136,7 +136,7 @@ template <class H>
 bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
   if (!call.blocking()) return leave(call, "user-defined operation, nonblocking");
   H& last = recent().operation;
-  if (last != op) {
+  if (last != op || op == H{}) {
     int commutes = 0;
     for (const std::uint64_t none : no_operations_)
       if (key(op) == none) return leave(call, "no operation of a reduction");

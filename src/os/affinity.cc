@@ -119,12 +119,6 @@ CpuMask home_cpus() {
   return home;
 }
 
-bool run_on(const CpuMask& cpus) {
-  cpu_set_t set;
-  std::memcpy(&set, &cpus.words, sizeof set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 bool run_on(const CpuMask& cpus, pthread_t thread) {
   cpu_set_t set;
   std::memcpy(&set, &cpus.words, sizeof set);

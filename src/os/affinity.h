@@ -46,10 +46,8 @@ void note_home_cpus();
 [[nodiscard]] std::string text_of(const CpuMask& mask);
 // The CPUs of each NUMA domain; one domain of all where the system does not say.
 [[nodiscard]] std::vector<CpuMask> numa_domains(const char* directory = "/sys/devices/system/node");
-// Lets the calling thread run there and nowhere else. False when it may not.
-[[nodiscard]] bool run_on(const CpuMask& cpus);
-// The same for another thread of this process.
-[[nodiscard]] bool run_on(const CpuMask& cpus, pthread_t thread);
+// Lets a thread of this process run there and nowhere else. False when it may not.
+[[nodiscard]] bool run_on(const CpuMask& cpus, pthread_t thread = ::pthread_self());
 
 // The size of the largest cache of CPU 0, from sysfs; 32 MiB when that cannot be read.
 [[nodiscard]] std::size_t last_level_cache_bytes();

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "os/limits.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 
 #include "base/bits.h"
 #include "os/cgroup.h"
+#include "os/small_file.h"
 
 namespace tutti::os {
 namespace {
@@ -22,18 +21,14 @@ std::uint64_t soft_limit(int which) {
   return limit.rlim_cur == RLIM_INFINITY ? unlimited : limit.rlim_cur;
 }
 
-// The start of a file of /proc; "" if it cannot be read.
-template <std::size_t most>
-struct Text {
-  explicit Text(const char* path) {
-    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    const ssize_t length = ::read(fd, text, most - 1);
-    ::close(fd);
-    text[std::max<ssize_t>(length, 0)] = '\0';
-  }
-  char text[most] = "";
-};
+// The bytes that the word at `index` of /proc/self/statm counts.
+std::optional<std::uint64_t> used(int index) {
+  char text[128];
+  if (!read_file("/proc/self/statm", text)) return std::nullopt;
+  char* at = text;
+  for (; index > 0; --index) std::strtoull(at, &at, 10);
+  return std::strtoull(at, nullptr, 10) * page_bytes;
+}
 
 }  // namespace
 
@@ -44,9 +39,9 @@ std::uint64_t physical_memory_bytes() {
 }
 
 std::uint64_t available_memory_bytes() {
-  const Text<512> info("/proc/meminfo");
+  char info[512];
   constexpr char key[] = "MemAvailable:";
-  const char* found = std::strstr(info.text, key);
+  const char* found = read_file("/proc/meminfo", info) ? std::strstr(info, key) : nullptr;
   const std::uint64_t machine = found == nullptr
                                     ? unlimited  // the file says kB
                                     : std::strtoull(found + sizeof(key) - 1, nullptr, 10) * 1024;
@@ -54,10 +49,11 @@ std::uint64_t available_memory_bytes() {
 }
 
 std::uint64_t promise_limit_bytes() {
-  const Text<8> mode("/proc/sys/vm/overcommit_memory");
+  char mode[8];
   struct sysinfo info {};
-  if (mode.text[0] == '2') return 0;
-  if (mode.text[0] == '1' || ::sysinfo(&info) != 0) return unlimited;
+  if (!read_file("/proc/sys/vm/overcommit_memory", mode)) mode[0] = '0';
+  if (mode[0] == '2') return 0;
+  if (mode[0] == '1' || ::sysinfo(&info) != 0) return unlimited;
   return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
 }
 
@@ -68,9 +64,9 @@ std::uint64_t address_space_left_bytes() {
   // What x86-64 and arm64 give to a process that does not ask for more.
   constexpr std::uint64_t all = std::uint64_t{1} << 47;
   const std::uint64_t limit = std::min(address_space_limit_bytes(), all);
-  const Text<64> pages("/proc/self/statm");
-  const std::uint64_t used = std::strtoull(pages.text, nullptr, 10) * page_bytes;
-  return limit - std::min(limit, used);
+  return limit - std::min(limit, used(0).value_or(0));
 }
+
+std::optional<std::uint64_t> resident_shared_bytes() { return used(2); }
 
 }  // namespace tutti::os

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tutti::os {
 
@@ -20,5 +21,7 @@ inline constexpr std::uint64_t unlimited = ~std::uint64_t{0};
 [[nodiscard]] std::uint64_t promise_limit_bytes();
 // What this process may still map.
 [[nodiscard]] std::uint64_t address_space_left_bytes();
+// What is resident in this process of files and of memory that is shared.
+[[nodiscard]] std::optional<std::uint64_t> resident_shared_bytes();
 
 }  // namespace tutti::os

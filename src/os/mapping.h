@@ -8,6 +8,9 @@
 
 namespace tutti::os {
 
+// Where huge pages are given to shared memory, an address and its offset must agree modulo one.
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
 // Zeroed memory of this process alone, which costs pages only where it is touched and is left out
 // of core dumps.
 [[nodiscard]] void* map_private(std::size_t bytes);

@@ -14,8 +14,6 @@ namespace tutti::os {
 namespace {
 
 constexpr std::size_t step_bytes = std::size_t{64} << 20;
-// The kernel maps a huge page of the file as one only where address and offset agree.
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 }  // namespace
 

@@ -11,11 +11,13 @@
 
 #include "commons/commons.h"
 #include "os/loads.h"
+#include "preload/behind.h"
 #include "preload/move.h"
 #include "preload/next.h"
 
 namespace commons = tutti::commons;
 namespace preload = tutti::preload;
+using preload::behind;
 using preload::next;
 
 #define TUTTI_CALLER __builtin_return_address(0)
@@ -39,20 +41,6 @@ bool overflows(std::size_t count, std::size_t bytes) {
 }
 
 constexpr std::size_t page = 4096;
-
-// What the allocator behind gives. Where a limit has it fail (`ulimit -v`), the address space that
-// the commons has reserved is the program's.
-template <class Ask>
-void* behind(std::size_t bytes, Ask ask) {
-  constexpr std::size_t worth_it = std::size_t{64} << 10;
-  const int error = errno;
-  void* block = ask();
-  if (block != nullptr || bytes < worth_it || !commons::yield_address_space(bytes)) [[likely]]
-    return block;
-  block = ask();
-  if (block != nullptr) errno = error;
-  return block;
-}
 
 }  // namespace
 

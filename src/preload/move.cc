@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "commons/commons.h"
+#include "preload/behind.h"
 #include "preload/next.h"
 
 namespace tutti::preload {
@@ -16,8 +17,7 @@ void* resize_shared(void* block, std::size_t bytes) {
   }
   if (void* resized = commons::resize(block, bytes)) return resized;
   // Too small by now, or the commons is exhausted.
-  void* moved = next.malloc(bytes);
-  if (moved == nullptr && commons::yield_address_space(bytes)) moved = next.malloc(bytes);
+  void* moved = behind(bytes, [&] { return next.malloc(bytes); });
   if (moved == nullptr) return nullptr;
   std::memcpy(moved, block, std::min(bytes, commons::usable_bytes(block)));
   commons::release(block);
@@ -27,11 +27,8 @@ void* resize_shared(void* block, std::size_t bytes) {
 void* resize_into_shared(void* block, std::size_t bytes) {
   const std::size_t before = next.malloc_usable_size(block);
   void* moved = before < bytes ? commons::allocate(bytes, 1, false) : nullptr;
-  if (moved == nullptr) {  // it shrinks, or there is no room
-    moved = next.realloc(block, bytes);
-    return moved == nullptr && commons::yield_address_space(bytes) ? next.realloc(block, bytes)
-                                                                   : moved;
-  }
+  if (moved == nullptr)  // it shrinks, or there is no room
+    return behind(bytes, [&] { return next.realloc(block, bytes); });
   std::memcpy(moved, block, before);
   next.free(block);
   return moved;

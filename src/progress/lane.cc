@@ -63,7 +63,7 @@ void Lane::conclude(Queue& finished) {
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
-  host_.tidy(queue_.first()->bytes);
+  if (!failed) host_.tidy(queue_.first()->bytes);  // else peers may still be at it
   do {
     Operation& operation = *queue_.pop();
     operation.succeeded = !failed;

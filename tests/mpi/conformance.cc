@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bare.h"
+#include "compose.h"
 
 namespace {
 
@@ -299,16 +300,6 @@ void try_reduction(const Comm& comm, const Type& type, const Op& op, std::size_t
   if (gets)
     verdict(same(type, b.mine, b.theirs, count) && guarded(b.mine, bytes),
             all ? "Allreduce" : "Reduce", comm, type, op.name, count, root, in_place);
-}
-
-// x * a + b after x * c + d, modulo 65536: associative, as MPI demands, and not commutative.
-void compose(void* in, void* inout, int* n, MPI_Datatype*) {
-  for (int i = 0; i < *n; ++i) {
-    const auto left = static_cast<const unsigned*>(in)[i];
-    auto& right = static_cast<unsigned*>(inout)[i];
-    const unsigned a = left >> 16, b = left & 0xffff, c = right >> 16, d = right & 0xffff;
-    right = (a * c & 0xffff) << 16 | ((a * d + b) & 0xffff);
-  }
 }
 
 // An operation of the user, and what only some ranks describe by a derived type.

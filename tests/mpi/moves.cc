@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bare.h"
+#include "compose.h"
 
 namespace {
 
@@ -294,16 +295,6 @@ struct Matrix {
     return draw % 4 == 0 ? 0 : draw % 4 == 1 ? basics : (draw >> 8) % (basics / 6 + 1) * 6;
   }
 };
-
-// x * a + b after x * c + d, modulo 65536: associative, as MPI demands, and not commutative.
-void compose(void* in, void* inout, int* n, MPI_Datatype*) {
-  for (int i = 0; i < *n; ++i) {
-    const auto left = static_cast<const unsigned*>(in)[i];
-    auto& right = static_cast<unsigned*>(inout)[i];
-    const unsigned a = left >> 16, b = left & 0xffff, c = right >> 16, d = right & 0xffff;
-    right = (a * c & 0xffff) << 16 | ((a * d + b) & 0xffff);
-  }
-}
 
 // True when both calls left the same.
 bool try_case(Size seed, const Comm& comm, const std::vector<Basic>& basics, MPI_Op user,

@@ -48,6 +48,9 @@ def test_contract(mpi: Mpi, ranks: int, huge: str) -> None:
     tutti = memory(mpi, ranks, {"TUTTI_COMMONS_HUGE": huge, "TUTTI_WINDOWS": "32M"})
     allowed = dict.fromkeys(["collectives", "columns", "temporaries"], 16)
     allowed |= {"tiny": 2, "arrays": 3, "freed": 4}
+    if mpi.name == "impi":  # its own heap comes in huge pages, now one more and now one less,
+        # and the messages of Tutti's start fill 2 MiB of its shared memory
+        allowed |= {"tiny": 6, "arrays": 7, "freed": 8}
     over = {}
     for moment, mib in allowed.items():
         # Until all is freed, what the bare program has had at once before.

@@ -150,7 +150,8 @@ def _start(
         if not quiet:
             for note in started.notes:
                 print(f"tutti: {note}", file=sys.stderr)
-        return process.run(started.words, started.environment, int if quiet else _summary)
+        meanwhile = None if quiet else _summary
+        return process.run(started.words, started.environment, meanwhile)
 
 
 def _summary() -> Any:

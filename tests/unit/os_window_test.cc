@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Another process's memory: what is forgotten comes back, children do without, and nobody makes the
+// file under it smaller.
+#include "os/window.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/bits.h"
+#include "os/limits.h"
+#include "os/memfd.h"
+
+namespace tutti::os {
+namespace {
+
+constexpr std::size_t bytes = std::size_t{16} << 20;
+
+class OsWindow : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fd_ = create_memfd("test", bytes, &id_);
+    ASSERT_GE(fd_, 0);
+    ASSERT_TRUE(window_.map(fd_, bytes));
+    window_.open_to(bytes);
+    std::memset(window_.base(), 7, bytes);
+  }
+  void TearDown() override { ::close(fd_); }
+
+  // Whether a child has it.
+  bool is_inherited() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(::msync(window_.base(), page_bytes, MS_ASYNC) == 0 ? 1 : 0);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+  }
+
+  FileId id_;
+  int fd_ = -1;
+  Window window_;
+};
+
+TEST_F(OsWindow, WhatIsForgottenIsNotResidentAndComesBack) {
+  const auto before = resident_shared_bytes();
+  ASSERT_TRUE(before);
+  window_.forget();
+  const auto after = resident_shared_bytes();
+  ASSERT_TRUE(after);
+  EXPECT_LE(*after + bytes, *before + (std::size_t{1} << 20));
+  for (std::size_t at = 0; at < bytes; at += page_bytes)
+    ASSERT_EQ(window_.base()[at], std::byte{7}) << at;
+}
+
+TEST_F(OsWindow, ChildrenDoWithoutWhereToldTo) {
+  EXPECT_TRUE(is_inherited());
+  window_.keep_from_children();
+  EXPECT_FALSE(is_inherited());
+}
+
+// A peer that did could end this process with SIGBUS.
+TEST_F(OsWindow, SizeOfAMemfdStays) {
+  EXPECT_EQ(::ftruncate(fd_, page_bytes), -1);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(::ftruncate(fd_, 2 * bytes), -1);
+  EXPECT_EQ(::fcntl(fd_, F_ADD_SEALS, F_SEAL_WRITE), -1);
+}
+
+}  // namespace
+}  // namespace tutti::os

@@ -171,19 +171,25 @@ TEST(Pmi, OtherLanguagesAreNotSpoken) {
 }
 
 TEST(Relatives, AreFoundWithWhatTheyHaveBeenStartedWith) {
-  int go[2];
+  int go[2], back[2];
   ASSERT_EQ(::pipe(go), 0);
+  ASSERT_EQ(::pipe(back), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(go[0], 0);
-    ::close(go[0]);
-    ::close(go[1]);
+    ::dup2(back[1], 1);
+    for (const int end : {go[0], go[1], back[0], back[1]}) ::close(end);
     const char* const variables[] = {"XRANK=1", "RANK=17", "LAST=", nullptr};
     ::execle("/bin/cat", "cat", nullptr, const_cast<char**>(variables));
     ::_exit(1);
   }
+  // What cat gives back, it has got after the dynamic linker has loaded its libraries.
+  char echo = 0;
+  ASSERT_EQ(::write(go[1], "x", 1), 1);
+  ASSERT_EQ(::read(back[0], &echo, 1), 1);
   std::string value;
-  while (!os::variable_of(child, "RANK", value) || value != "17") ::usleep(1000);  // until it execs
+  EXPECT_TRUE(os::variable_of(child, "RANK", value));
+  EXPECT_EQ(value, "17");
   EXPECT_EQ(os::parent_of(child), ::getpid());
   const std::vector<pid_t> children = os::children_of(::getpid());
   EXPECT_NE(std::find(children.begin(), children.end(), child), children.end());
@@ -192,8 +198,7 @@ TEST(Relatives, AreFoundWithWhatTheyHaveBeenStartedWith) {
   EXPECT_FALSE(os::variable_of(child, "AST", value));
   EXPECT_TRUE(os::has_mapped(child, "libc"));
   EXPECT_FALSE(os::has_mapped(child, "libtutti"));
-  ::close(go[0]);
-  ::close(go[1]);
+  for (const int end : {go[0], go[1], back[0], back[1]}) ::close(end);
   ::waitpid(child, nullptr, 0);
 }
 

@@ -16,6 +16,28 @@ struct Cards {
   Card recv;
 };
 
+// Everyone's cards, at the start of this rank's scratch.
+template <Fabric F>
+class Table {
+ public:
+  explicit Table(F& f) : f_(f), cards_(reinterpret_cast<Cards*>(f.scratch(bytes()))) {}
+  [[nodiscard]] Cards* cards() const { return cards_; }
+  // So many bytes of scratch behind them, until more are asked for. The cards may move.
+  [[nodiscard]] std::byte* room(std::size_t bytes_behind) {
+    std::byte* const all = f_.scratch(bytes() + bytes_behind);
+    cards_ = reinterpret_cast<Cards*>(all);
+    return all + bytes();
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const {
+    return round_up(static_cast<std::size_t>(f_.size()) * sizeof(Cards), line_bytes);
+  }
+
+  F& f_;
+  Cards* cards_;
+};
+
 // The worst ways of all members.
 struct Reach {
   Way sends = Way::mapped;

@@ -59,13 +59,11 @@ bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
 }
 
 // Small pages take longer to come back than to be copied, huge ones a hundredth of that.
-memory::Windows windows() {
+memory::Windows::Bounds bounds_of_windows() {
   constexpr int rarely = 6;
-  const std::int64_t at_start = memory::resident_of_peers().value_or(0);
-  if (const std::size_t most = options().windows)
-    return {static_cast<std::int64_t>(most), at_start, 0, 0};
+  if (const std::size_t most = options().windows) return {static_cast<std::int64_t>(most), 0, 0};
   const bool huge = *commons::why_small_pages() == '\0';
-  return {std::int64_t{32} << 20, at_start, huge ? 0 : rarely, rarely};
+  return {std::int64_t{32} << 20, huge ? 0 : rarely, rarely};
 }
 
 // Most of the address space is the program's, however many peers there are; and nearly all of what
@@ -244,7 +242,10 @@ class Node::Joining {
     bool attached = true;
     node_->ways_.mapped = node_->ways_.copied = true;
     node_->ways_.detours = allowed_.bounce;
-    node_->ways_.windows = windows();
+    node_->ways_.windows = &node_->windows_;
+    node_->windows_.bound(bounds_of_windows(), memory::resident_of_peers, [node = node_.get()] {
+      for (const memory::Reach& reach : node->reaches_) reach.forget();
+    });
     for (int peer = 0; peer < node_->size(); ++peer) {
       attached = attached && verdict(peer).attached != 0;
       node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;

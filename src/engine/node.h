@@ -61,6 +61,7 @@ class Node {
   int rank_ = 0;
   std::vector<Member> members_;
   std::vector<memory::Reach> reaches_;
+  memory::Windows windows_;  // of all of them
   segment::Segment segment_;
   memory::Ways ways_;
   segment::Patience patience_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fabric/peers.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -79,21 +78,6 @@ void Peers::write(int peer, const Card& card, std::size_t offset, const void* fr
 void Peers::free_scratch() {
   scratch_.reset();
   scratch_bytes_ = 0;
-}
-
-// They count as resident in this process, too, as long as it has them in its page table. What has
-// been used again and again is there once; so the kernel is asked how much has come.
-void Peers::bound_windows() {
-  windows_.paid_bytes += std::exchange(windows_.seen_bytes, 0);
-  if (const auto now = memory::resident_of_peers()) {
-    windows_.least_bytes = std::min(windows_.least_bytes, *now);
-    const std::int64_t came = *now - windows_.least_bytes;
-    const bool room = came + ways_.windows.until_looked_bytes() < ways_.windows.most_bytes;
-    if (room || came > windows_.paid_bytes) return;
-  }
-  for (const Peer& peer : peers_)
-    if (peer.reach != nullptr) peer.reach->forget();
-  windows_ = {.least_bytes = memory::resident_of_peers().value_or(0)};
 }
 
 std::byte* Peers::scratch(std::size_t bytes) {

@@ -11,7 +11,6 @@
 
 #include "commons/commons.h"
 #include "fabric/desk_fabric.h"
-#include "os/mapping.h"
 #include "os/ticks.h"
 
 namespace tutti::fabric {
@@ -47,9 +46,7 @@ class Peers {
 
   Peers(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
         Emergencies emergencies)
-      : peers_(std::move(peers)), ways_(ways), patience_(patience), emergencies_(emergencies) {
-    windows_.least_bytes = ways.windows.at_start_bytes;
-  }
+      : peers_(std::move(peers)), ways_(ways), patience_(patience), emergencies_(emergencies) {}
 
   void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
     segment::wake(word, sleepers, patience_);
@@ -108,11 +105,7 @@ class Peers {
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
       free_scratch();
-    const memory::Windows& limits = ways_.windows;
-    const int shift = moved >= os::huge_page_bytes ? limits.large_shift : limits.small_shift;
-    windows_.seen_bytes += static_cast<std::int64_t>(2 * moved * (peers_.size() - 1) >> shift);
-    if (windows_.seen_bytes > limits.until_looked_bytes()) [[unlikely]]
-      bound_windows();
+    if (ways_.windows != nullptr) ways_.windows->moved(moved, peers_.size() - 1);
   }
 
  protected:
@@ -122,7 +115,6 @@ class Peers {
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
   static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
   void free_scratch();
-  void bound_windows();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
 
@@ -140,12 +132,6 @@ class Peers {
   };
   std::unique_ptr<std::byte, Free> scratch_;
   std::size_t scratch_bytes_ = 0;
-  // Since the pages of peers were last forgotten here.
-  struct {
-    std::int64_t seen_bytes = 0;   // at most, shifted, and since bound_windows() looked
-    std::int64_t paid_bytes = 0;   // those before
-    std::int64_t least_bytes = 0;  // that were resident
-  } windows_;
 };
 
 }  // namespace tutti::fabric

@@ -8,20 +8,10 @@
 #include <algorithm>
 
 #include "base/bits.h"
-#include "commons/commons.h"
 #include "memory/memory.h"
-#include "os/limits.h"
 #include "os/os.h"
 
 namespace tutti::memory {
-
-std::optional<std::int64_t> resident_of_peers() {
-  const auto shared = os::resident_shared_bytes();
-  if (!shared) return std::nullopt;
-  const commons::Stats own = commons::stats();
-  return static_cast<std::int64_t>(*shared) -
-         static_cast<std::int64_t>(own.bytes + own.resident_free);
-}
 
 const char* Reach::borrow_commons(const Introduction& peer, const Allowed& allowed) {
   if (peer.fd < 0) return "the peer has no commons";

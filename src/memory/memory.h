@@ -17,9 +17,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "base/status.h"
+#include "memory/windows.h"
 #include "os/window.h"
 
 namespace tutti::memory {
@@ -93,29 +93,14 @@ class Reach {
   const char* no_cma_ = "not opened";
 };
 
-// How much of peers may stay in the page table of this process. That is looked at whenever a
-// quarter of it may have come: both buffers of every peer, shifted right by what pages take to come
-// back.
-struct Windows {
-  std::int64_t most_bytes = INT64_MAX;
-  std::int64_t at_start_bytes = 0;  // resident_of_peers() before any was used
-  int large_shift = 0;              // of buffers that fill huge pages
-  int small_shift = 0;
-
-  [[nodiscard]] std::int64_t until_looked_bytes() const { return most_bytes / 4; }
-};
-// What is resident in this process and shared, less its own commons: right up to a constant, where
-// all of that is touched. Nothing where the kernel does not say.
-[[nodiscard]] std::optional<std::int64_t> resident_of_peers();
-
 // The card for a buffer of this process, given which ways all of its peers have, and how much of
 // each other's commons all have mapped.
 struct Ways {
   bool mapped = false;
   bool copied = false;
   std::uint64_t window_bytes = ~std::uint64_t{0};
-  Windows windows = {};
-  bool detours = true;  // what only the kernel can copy may go through the segment
+  Windows* windows = nullptr;  // in which mapped buffers are seen
+  bool detours = true;         // what only the kernel can copy may go through the segment
 };
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);
 

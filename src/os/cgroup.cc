@@ -59,29 +59,30 @@ std::int64_t quota_v1(const char* directory) {
   return milli(quota_us, std::atoll(text));
 }
 
-// What a directory of the hierarchy leaves of its limit; `unlimited` where it has none. The cache
-// of files can be given back.
-std::uint64_t memory_left(const char* directory, const char* limit_name, const char* usage_name) {
-  char file[1100], limit[64], usage[64], stat[8192];
-  std::snprintf(file, sizeof file, "%s/%s", directory, limit_name);
+// The limit of a directory of the hierarchy; `unlimited` where it has none, which version 1 says by
+// a number close to 2^63.
+std::uint64_t memory_limit(const char* directory, const char* name) {
+  char file[1100], limit[64];
+  std::snprintf(file, sizeof file, "%s/%s", directory, name);
   if (!read_file(file, limit) || limit[0] == 'm') return unlimited;
+  const std::uint64_t bytes = std::strtoull(limit, nullptr, 10);
+  return bytes < std::uint64_t{1} << 62 ? bytes : unlimited;
+}
+
+// What it leaves of its limit. The cache of files can be given back.
+std::uint64_t memory_left(const char* directory, const char* limit_name, const char* usage_name) {
+  char file[1100], usage[64], stat[8192];
+  const std::uint64_t most = memory_limit(directory, limit_name);
+  if (most == unlimited) return unlimited;
   std::snprintf(file, sizeof file, "%s/%s", directory, usage_name);
   if (!read_file(file, usage)) return unlimited;
   std::snprintf(file, sizeof file, "%s/memory.stat", directory);
   const char* cache = read_file(file, stat) ? std::strstr(stat, "inactive_file ") : nullptr;
-  const std::uint64_t most = std::strtoull(limit, nullptr, 10);
   std::uint64_t used = std::strtoull(usage, nullptr, 10);
   if (cache != nullptr)
     used -=
         std::min<std::uint64_t>(used, std::strtoull(cache + sizeof "inactive_file", nullptr, 10));
   return most - std::min(most, used);
-}
-
-std::uint64_t memory_v2(const char* directory) {
-  return memory_left(directory, "memory.max", "memory.current");
-}
-std::uint64_t memory_v1(const char* directory) {
-  return memory_left(directory, "memory.limit_in_bytes", "memory.usage_in_bytes");
 }
 
 // The least that `mount`/`path` and the directories above it grant: a limit holds for everything
@@ -100,6 +101,17 @@ Value least_of(const char* mount, char* path, Grant grant, Value none) {
   }
 }
 
+template <class Grant2, class Grant1>
+std::uint64_t least_memory(const char* listing, const char* mount, Grant2 version2,
+                           Grant1 version1) {
+  char path[512], controller[512];
+  std::uint64_t least = unlimited;
+  if (cgroup_path(listing, "", path)) least = least_of(mount, path, version2, unlimited);
+  if (least != unlimited || !cgroup_path(listing, "memory", path)) return least;
+  std::snprintf(controller, sizeof controller, "%s/memory", mount);
+  return least_of(controller, path, version1, unlimited);
+}
+
 }  // namespace
 
 std::int64_t cgroup_cpu_quota_milli(const char* listing, const char* mount) {
@@ -111,13 +123,18 @@ std::int64_t cgroup_cpu_quota_milli(const char* listing, const char* mount) {
   return least_of(controller, path, quota_v1, std::int64_t{0});
 }
 
+std::uint64_t cgroup_memory_limit_bytes(const char* listing, const char* mount) {
+  return least_memory(
+      listing, mount, [](const char* d) { return memory_limit(d, "memory.max"); },
+      [](const char* d) { return memory_limit(d, "memory.limit_in_bytes"); });
+}
+
 std::uint64_t cgroup_memory_left_bytes(const char* listing, const char* mount) {
-  char path[512], controller[512];
-  std::uint64_t left = unlimited;
-  if (cgroup_path(listing, "", path)) left = least_of(mount, path, memory_v2, unlimited);
-  if (left != unlimited || !cgroup_path(listing, "memory", path)) return left;
-  std::snprintf(controller, sizeof controller, "%s/memory", mount);
-  return least_of(controller, path, memory_v1, unlimited);
+  return least_memory(
+      listing, mount, [](const char* d) { return memory_left(d, "memory.max", "memory.current"); },
+      [](const char* d) {
+        return memory_left(d, "memory.limit_in_bytes", "memory.usage_in_bytes");
+      });
 }
 
 }  // namespace tutti::os

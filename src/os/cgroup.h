@@ -12,7 +12,10 @@ namespace tutti::os {
 [[nodiscard]] std::int64_t cgroup_cpu_quota_milli(const char* listing = "/proc/self/cgroup",
                                                   const char* mount = "/sys/fs/cgroup");
 
-// Memory that may still be taken; `unlimited` (os/limits.h) where nothing limits it.
+// The most memory that its processes may take together, and what of that may still be taken;
+// `unlimited` (os/limits.h) where nothing limits it.
+[[nodiscard]] std::uint64_t cgroup_memory_limit_bytes(const char* listing = "/proc/self/cgroup",
+                                                      const char* mount = "/sys/fs/cgroup");
 [[nodiscard]] std::uint64_t cgroup_memory_left_bytes(const char* listing = "/proc/self/cgroup",
                                                      const char* mount = "/sys/fs/cgroup");
 

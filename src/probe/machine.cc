@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "os/cgroup.h"
+#include "os/limits.h"
 #include "probe/probe.h"
 
 namespace tutti::probe {
@@ -108,12 +110,12 @@ void usable(hwloc_topology_t topology, Json& json) {
 }
 
 void limits(Json& json) {
-  const Cgroup group = cgroup();
-  json.key("cgroup").object().add("version", group.version);
-  json.key("cpus");
-  group.cpus ? json.value(*group.cpus) : json.null();
+  const std::int64_t quota_milli = os::cgroup_cpu_quota_milli();
+  const std::uint64_t memory_bytes = os::cgroup_memory_limit_bytes();
+  json.key("cgroup").object().key("cpus");
+  quota_milli > 0 ? json.value(static_cast<double>(quota_milli) / 1000) : json.null();
   json.key("memory_bytes");
-  group.memory_bytes ? json.value(*group.memory_bytes) : json.null();
+  memory_bytes != os::unlimited ? json.value(memory_bytes) : json.null();
   json.end_object();
 }
 

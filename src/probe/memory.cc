@@ -81,14 +81,13 @@ Answer ptrace_scope() {
 
 // Whether a page that is touched in the file is a huge one.
 bool gives_huge_pages(int fd) {
-  constexpr std::size_t huge_bytes = std::size_t{2} << 20;
-  void* at = os::map_shared(fd, huge_bytes, huge_bytes);
+  void* at = os::map_shared(fd, os::huge_page_bytes, os::huge_page_bytes);
   if (at == nullptr) return false;
   struct stat status {};
-  os::prefer_huge_pages(at, huge_bytes);
-  if (os::make_accessible(at, huge_bytes)) *static_cast<volatile char*>(at) = 1;
-  const bool huge = fstat(fd, &status) == 0 && status.st_blocks * 512 >= off_t{huge_bytes};
-  os::unmap(at, huge_bytes);
+  os::prefer_huge_pages(at, os::huge_page_bytes);
+  if (os::make_accessible(at, os::huge_page_bytes)) *static_cast<volatile char*>(at) = 1;
+  const bool huge = fstat(fd, &status) == 0 && status.st_blocks * 512 >= off_t{os::huge_page_bytes};
+  os::unmap(at, os::huge_page_bytes);
   return huge;
 }
 

@@ -20,14 +20,6 @@ inline constexpr int least_cores = 2;
 inline constexpr int most_cores = 1024;
 void model(Json& json, int cores);
 
-// What a cgroup grants; nothing where it sets no limit.
-struct Cgroup {
-  int version = 0;  // 1, 2, or 0 where there is none
-  std::optional<double> cpus;
-  std::optional<std::uint64_t> memory_bytes;
-};
-[[nodiscard]] Cgroup cgroup();
-
 // The first line of a file without its newline; nothing if it cannot be read.
 [[nodiscard]] std::optional<std::string> first_line(const std::string& path);
 

@@ -8,6 +8,9 @@ import subprocess
 import sys
 
 from conftest import ROOT
+from tutti import probe
+from tutti.commands.config import variable
+from tutti.reporters import options
 
 TABLE = (ROOT / "src" / "base" / "options.def").read_text()
 NAMES = re.findall(r"^TUTTI_OPTION\((\w+), \w+, ", TABLE, re.MULTILINE)
@@ -38,3 +41,12 @@ def test_the_page_is_up_to_date():
     check = [sys.executable, str(ROOT / "scripts" / "gen_docs.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_page_says_what_the_library_says():
+    page = (ROOT / "docs" / "options.md").read_text()
+    rows = [
+        options.Row(variable(o["name"]), o["type"], o["default"], o["meaning"])
+        for o in probe.options()
+    ]
+    assert page.endswith("\n\n" + options.markdown(rows))

@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;
 
-constexpr std::size_t huge = 2 * mib;
+constexpr std::size_t huge = huge_page_bytes;
 
 class CommonsHuge : public ::testing::Test {
  protected:

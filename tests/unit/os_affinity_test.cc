@@ -236,5 +236,21 @@ TEST_F(CgroupQuota, MemoryThatIsLeft) {
   EXPECT_EQ(left("5:memory:/job\n0::/\n"), 0u) << "version 1, beyond its limit";
 }
 
+TEST_F(CgroupQuota, MostMemory) {
+  const auto most = [&](const std::string& listing) {
+    write("listing", listing);
+    return cgroup_memory_limit_bytes((root_ / "listing").c_str(), (root_ / "sys").c_str());
+  };
+  EXPECT_EQ(most("0::/a/b\n"), unlimited);
+  write("sys/a/memory.max", "9000\n");
+  write("sys/a/b/memory.max", "max\n");
+  write("sys/a/b/memory.current", "4000\n");
+  EXPECT_EQ(most("0::/a/b\n"), 9000u) << "whatever is used";
+  write("sys/memory/job/memory.limit_in_bytes", "7000\n");
+  EXPECT_EQ(most("5:memory:/job\n0::/\n"), 7000u);
+  write("sys/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(most("5:memory:/job\n0::/\n"), unlimited) << "version 1's way to say so";
+}
+
 }  // namespace
 }  // namespace tutti::os

@@ -31,7 +31,7 @@
 namespace tutti::os {
 namespace {
 
-constexpr std::size_t huge = std::size_t{2} << 20;
+constexpr std::size_t huge = huge_page_bytes;
 
 struct Made {
   FileId id;

@@ -106,10 +106,8 @@ template <Fabric F>
 Task direct_to(F& f, const Work& work, int root) {
   const Step step = f.next_step();
   const int ranks = f.size();
-  const std::size_t table =
-      round_up(static_cast<std::size_t>(ranks) * sizeof(detail::Cards), line_bytes);
-  auto* cards = reinterpret_cast<detail::Cards*>(f.scratch(table));
-  detail::Cards& mine = cards[f.rank()];
+  sliced::Table<F> table(f);
+  detail::Cards& mine = table.cards()[f.rank()];
   mine.send = as_chosen(f.offer(work.send, work.bytes()), work.detour);
   const auto parts = static_cast<std::size_t>(ranks);
   const auto part_of = [&](int q) -> Slice {
@@ -123,14 +121,15 @@ Task direct_to(F& f, const Work& work, int root) {
     f.populate(work.recv, result * work.element_bytes);
   }
   sliced::Reach reach;
-  co_await sliced::exchange(f, step, cards, reach);
+  co_await sliced::exchange(f, step, table.cards(), reach);
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
   // not in the commons.
   const bool alone = root == each_owner && reach.recvs > reach.sends;
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
   // Member 0 has chosen, if only the kernel reaches its buffers.
-  const bool chosen = cards[0].send.way == Way::copied || cards[0].recv.way == Way::copied;
+  const detail::Cards& first = table.cards()[0];
+  const bool chosen = first.send.way == Way::copied || first.recv.way == Way::copied;
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && !chosen && work.bytes() < copied_bytes)) {
     f.finish(step);
@@ -149,9 +148,8 @@ Task direct_to(F& f, const Work& work, int root) {
   std::size_t longest = 0;
   for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
   const std::size_t chunk = chunk_of(longest + 64, most / work.element_bytes);
-  std::byte* const scratch = f.scratch(table + detail::Chunk<F>::scratch_bytes(ranks, mapped));
-  cards = reinterpret_cast<detail::Cards*>(scratch);
-  detail::Chunk<F> folder(f, work, cards, root, mapped, scratch + table);
+  std::byte* const scratch = table.room(detail::Chunk<F>::scratch_bytes(ranks, mapped));
+  detail::Chunk<F> folder(f, work, table.cards(), root, mapped, scratch);
   const auto fold = [&](int owner, std::size_t begin, std::size_t count) {
     folder.fold(owner, part_of(owner), begin, count);
   };

@@ -72,13 +72,11 @@ Task chain(F& f, const Work& work) {
   const std::size_t piece_bytes = std::max(
       work.piece_bytes != 0 ? work.piece_bytes : detail::chain_piece_bytes, work.element_bytes);
   const std::size_t piece = std::min(piece_bytes / work.element_bytes, work.count);
-  const std::size_t table =
-      round_up(static_cast<std::size_t>(f.size()) * sizeof(sliced::Cards), 64);
+  sliced::Table<F> table(f);
   const std::size_t room = kind == Kind::exclusive ? round_up(work.bytes(), 64) : 0;
-  std::byte* const scratch = f.scratch(table + room + piece * work.element_bytes);
-  auto* const cards = reinterpret_cast<sliced::Cards*>(scratch);
-  std::byte* const prefix =
-      kind == Kind::exclusive ? scratch + table : static_cast<std::byte*>(work.recv);
+  std::byte* const scratch = table.room(room + piece * work.element_bytes);
+  sliced::Cards* const cards = table.cards();
+  std::byte* const prefix = kind == Kind::exclusive ? scratch : static_cast<std::byte*>(work.recv);
   // The first member's operand is its inclusive prefix; nobody reads the last one's.
   const void* lent = me == 0 && kind == Kind::exclusive ? work.send : prefix;
   Card mine{.way = Way::mapped};
@@ -94,7 +92,7 @@ Task chain(F& f, const Work& work) {
   }
   f.take(reach.sends == Way::mapped ? Route::mapped : Route::copied);
   const Card before = me > 0 ? cards[me - 1].send : Card{};
-  detail::Link<F> link(f, work, kind, before, prefix, scratch + table + room);
+  detail::Link<F> link(f, work, kind, before, prefix, scratch + room);
   f.begin_work();
   std::uint32_t pieces = 0;
   for (std::size_t done = 0; done < work.count; done += piece) {

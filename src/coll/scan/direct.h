@@ -70,17 +70,15 @@ template <Fabric F, Kind kind>
 Task direct(F& f, const Work& work) {
   const Step step = f.next_step();
   const int ranks = f.size();
-  const std::size_t table =
-      round_up(static_cast<std::size_t>(ranks) * sizeof(detail::Cards), line_bytes);
-  auto* cards = reinterpret_cast<detail::Cards*>(f.scratch(table));
-  detail::Cards& mine = cards[f.rank()];
+  sliced::Table<F> table(f);
+  detail::Cards& mine = table.cards()[f.rank()];
   mine.send = f.offer(work.send, work.bytes());
   // Nobody gives the first member of an exclusive scan anything.
   const bool gets = kind == Kind::inclusive || f.rank() > 0;
   mine.recv = gets ? f.offer(work.recv, work.bytes()) : mine.send;
   if (gets) f.populate(work.recv, work.bytes());
   sliced::Reach reach;
-  co_await sliced::exchange(f, step, cards, reach);
+  co_await sliced::exchange(f, step, table.cards(), reach);
   const Way worst = std::max(reach.sends, reach.recvs);
   const bool mapped = worst == Way::mapped, reachable = worst != Way::staged;
   // Everyone has seen everyone's cards, so everyone agrees.
@@ -97,10 +95,9 @@ Task direct(F& f, const Work& work) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q));
   };
   const std::size_t block = mapped ? detail::mapped_block_bytes : detail::copied_block_bytes;
-  std::byte* const scratch = f.scratch(table + 3 * block);
-  cards = reinterpret_cast<detail::Cards*>(scratch);
+  std::byte* const scratch = table.room(3 * block);
   const auto fold = [&](int, std::size_t begin, std::size_t count) {
-    detail::fold(f, work, kind, cards, begin, count, block, scratch + table);
+    detail::fold(f, work, kind, table.cards(), begin, count, block, scratch);
   };
   co_await sliced::share_out(f, step, work.element_bytes, ranks - 1, chunk, false, part_of, fold);
 }

@@ -24,11 +24,9 @@ template <Fabric F>
 class Meeting {
  public:
   Meeting(F& f, std::size_t scratch_bytes) : f_(f), step_(f.next_step()) {
-    const std::size_t table =
-        round_up(static_cast<std::size_t>(f.size()) * sizeof(sliced::Cards), line_bytes);
-    std::byte* const memory = f.scratch(table + bounce_bytes + scratch_bytes);
-    cards_ = reinterpret_cast<sliced::Cards*>(memory);
-    bounce_ = memory + table;
+    sliced::Table<F> table(f);
+    bounce_ = table.room(bounce_bytes + scratch_bytes);
+    cards_ = table.cards();
     scratch_ = bounce_ + bounce_bytes;
   }
 

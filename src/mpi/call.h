@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective that a team takes, with all that must live until it is over: to the end of the
+// A collective that Tutti takes, with all that must live until it is over: to the end of the
 // function that was called, or of the request that it has given.
 #pragma once
 
@@ -33,7 +33,9 @@ struct Call {
 
   const Site<H> site;
   coll::Collective collective = coll::Collective::barrier;
-  engine::Team* team = nullptr;
+  engine::Team* team = nullptr;  // none of a communicator of one rank
+  int rank = 0, size = 1;
+  bool at_once = false;  // there is nobody to talk to, or nothing to say
   coll::Work work;
   Side<H> out{site}, in{site};  // what is sent, what is received
   bool alike = false;           // both sides have the same counts and types

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/base.h"
+#include "mpi/front_alone.h"
 #include "mpi/front_arguments.h"
 #include "mpi/front_calls.h"
 #include "mpi/front_life.h"

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "coll/exchange/header.h"
@@ -48,7 +50,8 @@ class Front {
   // What a communicator's attribute points to.
   struct Seat {
     std::shared_ptr<engine::Team> team;
-    const char* why = "";  // there is no team
+    const char* why = "";            // there is no team
+    std::atomic<bool> alone{false};  // of one rank, which needs none
     // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
     // need not talk to become a team: they name the communicator alike, by the one that it was made
     // from and its number among those that were. 0: not so.
@@ -147,25 +150,31 @@ class Front {
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
-  // Finds the team that takes the call. False: the MPI does, which has been noted.
+  // Finds the team that takes the call, or that it needs none. False: the MPI does, which has been
+  // noted.
   [[nodiscard]] bool find_team(Call<H>& call, Collective collective);
   bool leave(const Call<H>& call, const char* why) {
     ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
     return false;
   }
   [[nodiscard]] static bool is_member(const Call<H>& call, int rank) {
-    return rank >= 0 && rank < call.team->size();
+    return rank >= 0 && rank < call.size;
   }
 
   // --- the collectives. take_x() prepares a call; false: the MPI must do it. enter() then runs it
   // and returns what MPI_X returns, or `left`.
   static constexpr int left = -1;
   static constexpr const char* revoked = "the program has revoked the communicator";
+  static constexpr const char* on_a_device = "buffer in device memory";
   template <class Prepare>
   [[nodiscard]] int enter(H comm, Prepare prepare);
   template <class Prepare>
   [[nodiscard]] int enter(H comm, Prepare prepare, void* request);
   [[nodiscard]] int fail(const Call<H>& call, engine::Trouble trouble);
+  // (front_alone.h)
+  [[nodiscard]] static bool move_nothing(Call<H>& call) { return call.at_once = true; }
+  [[nodiscard]] int answer(Call<H>& call);
+  [[nodiscard]] int answer(std::unique_ptr<Started<H>> started, void* request);
   // What a trouble is to the communicator's error handler; the default one ends the job.
   [[nodiscard]] int code_of(engine::Trouble trouble) const {
     const ErrorClasses classes = error_classes(library_.family);
@@ -224,6 +233,7 @@ class Front {
 
   // --- requests (front_requests.h)
   static void reap();
+  void end(Started<H>& started);
   // What a call is to complete. Of one that may complete several, errors are told in the statuses:
   // one for each request, or for each of those that it lists.
   struct Wanted {
@@ -348,6 +358,10 @@ class Front {
   [[nodiscard]] bool refuses_alias(Collective collective, bool one_element);
   [[nodiscard]] int alias_on(H alone, Collective collective, int count);
   [[nodiscard]] bool is_committed(H type);
+  [[nodiscard]] const reduce::Kernel* kernel_as_computed(H comm, H type, H op, reduce::Op which,
+                                                         std::size_t element_bytes);
+  [[nodiscard]] const reduce::Kernel* compare_kernels(H alone, H type, H op, reduce::Op which,
+                                                      std::size_t element_bytes);
 
   // --- datatypes, and calls that are left to the MPI (front_native.h)
   [[nodiscard]] bool describe(H type, Described<H>& element) {
@@ -410,6 +424,8 @@ class Front {
   H unfinished_{};  // a request, see begin_upkeep()
   std::mutex quieting_;
   H quiet_{};  // under quieting_; see quiet_comm()
+  std::mutex comparing_;
+  std::map<std::pair<H, H>, const reduce::Kernel*> compared_;  // see kernel_as_computed()
   const void* in_place_ = nullptr;
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.

@@ -4,8 +4,12 @@
 // this process alone.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <mutex>
+#include <random>
+#include <vector>
 
 #include "mpi/front.h"
 
@@ -88,6 +92,61 @@ bool Front<H>::is_committed(H type) {
   const int nobody = null_rank(library_.family);
   const int place = 0;
   return native_.send(&place, 1, type, nobody, 0, alone) == 0;
+}
+
+// MPI does not define the operation on this type. Many MPIs compute some of these all the same, as
+// of bytes: how, this one shows itself. nullptr: it refuses, or computes what Tutti does not.
+template <class H>
+const reduce::Kernel* Front<H>::kernel_as_computed(H comm, H type, H op, reduce::Op which,
+                                                   std::size_t element_bytes) {
+  const std::lock_guard lock(comparing_);
+  const auto [known, is_new] = compared_.try_emplace({type, op});
+  if (!is_new) return known->second;
+  H own = null_comm_, alone = quiet_comm();
+  if (alone == null_comm_) {
+    alone = own = alone_of(native_, comm, null_comm_);
+    if (own == null_comm_) return nullptr;
+    native_.comm_set_errhandler(own, errors_return_);
+  }
+  const auto* kernel = compare_kernels(alone, type, op, which, element_bytes);
+  if (own != null_comm_) native_.comm_free(&own);
+  return known->second = kernel;
+}
+
+template <class H>
+const reduce::Kernel* Front<H>::compare_kernels(H alone, H type, H op, reduce::Op which,
+                                                std::size_t element_bytes) {
+  using reduce::Type;
+  // With single bytes, all pairs; of larger elements some that differ in the sign. What overflows
+  // is not defined, and Open MPI, say, sees to it in some of the elements: sums and products are
+  // of numbers from -8 to 7.
+  constexpr std::size_t count = 1 << 16;
+  std::vector<unsigned char> lefts(count * element_bytes), rights(lefts.size());
+  std::vector<unsigned char> ours(lefts.size());
+  const bool small = which == reduce::Op::sum || which == reduce::Op::prod;
+  std::minstd_rand random;
+  for (std::size_t i = 0; i < lefts.size(); ++i) {
+    const std::size_t pair = i / element_bytes;
+    const bool first = i % element_bytes == 0, last = (i + 1) % element_bytes == 0;
+    const auto put = [&](unsigned char& byte, std::size_t number) {
+      const std::size_t nibble = number % 16, sign = nibble < 8 ? 0 : ~std::size_t{15};
+      byte = static_cast<unsigned char>(small ? (first ? nibble | sign : sign)
+                                              : (last ? number : random()));
+    };
+    put(lefts[i], pair);
+    put(rights[i], small ? pair >> 4 : pair >> 8);
+  }
+  if (native_.small.allreduce(lefts.data(), ours.data(), 1, type, op, alone) != 0) return nullptr;
+  std::vector<unsigned char> theirs = rights;
+  if (native_.reduce_local(lefts.data(), theirs.data(), count, type, op) != 0) return nullptr;
+  for (const Type candidate : {Type::i8, Type::u8, Type::i16, Type::u16, Type::i32, Type::u32,
+                               Type::i64, Type::u64, Type::boolean}) {
+    const reduce::Kernel* kernel = reduce::find(which, candidate);
+    if (kernel == nullptr || reduce::size_of(candidate) != element_bytes) continue;
+    kernel->apply(ours.data(), lefts.data(), rights.data(), count, reduce::Stores::plain);
+    if (ours == theirs) return kernel;
+  }
+  return nullptr;
 }
 
 }  // namespace tutti::mpi

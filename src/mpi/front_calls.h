@@ -41,6 +41,8 @@ template <class Prepare>
 [[gnu::always_inline]] inline int Front<H>::enter(H comm, Prepare prepare) {
   Call<H> call(native_, comm);
   if (!prepare(call)) return left;
+  if (call.at_once) [[unlikely]]
+    return answer(call);
   const engine::Trouble trouble = call.team->run(call.collective, call.work);
   if (trouble != engine::Trouble::none) [[unlikely]]
     return fail(call, trouble);
@@ -68,9 +70,10 @@ bool Front<H>::take_barrier(Call<H>& call) {
 
 template <class H>
 bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int root) {
-  if (!find_team(call, Collective::bcast) || count <= 0 || !is_member(call, root)) return false;
+  if (!find_team(call, Collective::bcast) || count < 0 || !is_member(call, root)) return false;
   Described<H> element;
-  if (!describe(type, element) || element.bytes == 0) return false;  // all see that alike
+  if (!describe(type, element)) return false;
+  if (count == 0 || element.bytes == 0) return move_nothing(call);  // all see that alike
   const bool with_devices = devices::present();
   if (element.layout == nullptr && !element.opaque && !with_devices) [[likely]] {
     call.work.recv = buffer;
@@ -78,7 +81,7 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
     call.work.root = root;
     return buffer != nullptr;
   }
-  const bool sends = call.team->rank() == root;
+  const bool sends = call.rank == root;
   Side<H>& side = sends ? call.out : call.in;
   side.flatten();
   side.add(buffer, 0, count, element);
@@ -122,9 +125,14 @@ bool Front<H>::make_plan(Call<H>& call, H type, H op) {
   if (slot == nullptr) return leave(call, "derived datatype");
   const Known& known = predefined.known(*slot, type);
   const reduce::Kernel* kernel = detail::kernel_of(known, *operation);
+  call.work.element_bytes = reduce::size_of(known.type);
+  const bool whole = known.sort == Known::Sort::dense && reduce::is_integer(known.type);
+  if (kernel == nullptr && whole && call.team != nullptr && predefined.is_final(*slot)) {
+    kernel = kernel_as_computed(call.site.comm, type, op, operation->op, known.bytes);
+    call.work.element_bytes = known.bytes;
+  }
   if (kernel == nullptr) return leave(call, "no kernel for this datatype");
   call.work.kernel = kernel;
-  call.work.element_bytes = reduce::size_of(known.type);
   call.work.op = 1 + static_cast<int>(operation->op);
   if (predefined.is_final(*slot))
     recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
@@ -134,7 +142,8 @@ bool Front<H>::make_plan(Call<H>& call, H type, H op) {
 // An operation of the user, which this thread computes. What is none, the MPI says.
 template <class H>
 bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
-  if (!call.blocking()) return leave(call, "user-defined operation, nonblocking");
+  if (!call.blocking() && call.team != nullptr)
+    return leave(call, "user-defined operation, nonblocking");
   H& last = recent().operation;
   if (last != op || op == H{}) {
     int commutes = 0;
@@ -161,13 +170,13 @@ template <class H>
 bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count count, H type,
                               H op, int root) {
   const bool all = root == everyone;
-  if (!find_team(call, all ? Collective::allreduce : Collective::reduce) || count <= 0)
-    return false;
+  if (!find_team(call, all ? Collective::allreduce : Collective::reduce) || count < 0) return false;
   call.work.send = send;
   call.work.count = static_cast<std::size_t>(count);
   if (!plan(call, type, op)) return false;
   if (!all && !is_member(call, root)) return false;
-  const bool gets_result = all || root == call.team->rank();
+  if (count == 0) return move_nothing(call);
+  const bool gets_result = all || root == call.rank;
   if (gets_result) {
     if (!may_receive(call, send, recv)) [[unlikely]]
       return false;
@@ -190,26 +199,27 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
           call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block))
     return false;
   std::size_t all = 0;
-  for (int i = 0; i < call.team->size(); ++i) {
+  for (int i = 0; i < call.size; ++i) {
     const N each = counts != nullptr ? counts[i] : count;
     if (each < 0) return false;
     call.parts.push_back({all, static_cast<std::size_t>(each)});
     all += static_cast<std::size_t>(each);
   }
-  if (all == 0) return false;
   coll::Work& work = call.work;
   work = {.send = send, .recv = recv, .count = all, .parts = call.parts.all()};
   if (!plan(call, type, op)) return false;
-  const bool mine = work.parts[static_cast<std::size_t>(call.team->rank())].count > 0;
+  if (all == 0) return move_nothing(call);
+  const auto me = static_cast<std::size_t>(call.rank);
+  const bool mine = work.parts[me].count > 0;
   if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
   if (!may_receive(call, send, recv)) return false;
   if (send == in_place()) work.send = recv;
   if (devices::present()) [[unlikely]] {
-    const coll::Slice& own = work.parts[static_cast<std::size_t>(call.team->rank())];
-    if (!stage_operands(call, work.bytes(), own.count * work.element_bytes)) return false;
+    if (!stage_operands(call, work.bytes(), work.parts[me].count * work.element_bytes))
+      return false;
   }
   // In place the result would replace operands that others still read.
-  if (send == in_place()) {
+  if (send == in_place() && call.size > 1) {
     call.copy.reset(work.bytes());
     reduce::copy(call.copy.get(), work.send, work.bytes());
     work.send = call.copy.get();
@@ -223,9 +233,10 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
 // of which any buffer is a device's to the MPI. Otherwise nobody may leave: the others cannot know.
 template <class H>
 bool Front<H>::serves(Call<H>& call, bool on_device) {
+  if (call.team == nullptr) return !on_device || leave(call, on_a_device);
   if (!call.blocking() || !call.team->has_devices()) return true;
   if (!call.team->any(call.collective, call.work, on_device)) return true;
-  return leave(call, "buffer in device memory");
+  return leave(call, on_a_device);
 }
 
 // The operands, and the place of the result, in memory of the host. In place they are the same.
@@ -246,13 +257,14 @@ bool Front<H>::stage_operands(Call<H>& call, std::size_t send_bytes, std::size_t
 template <class H>
 bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send, void* recv,
                          Count count, H type, H op) {
-  if (!find_team(call, collective) || count <= 0) return false;
+  if (!find_team(call, collective) || count < 0) return false;
   call.work.send = send == in_place() ? recv : send;
   call.work.recv = recv;
   call.work.count = static_cast<std::size_t>(count);
   if (!plan(call, type, op)) return false;
+  if (count == 0) return move_nothing(call);
   if (!may_receive(call, send, recv)) return false;
-  const bool gets_result = collective == Collective::scan || call.team->rank() > 0;
+  const bool gets_result = collective == Collective::scan || call.rank > 0;
   if (call.work.send == nullptr || (gets_result && recv == nullptr)) return false;
   return !devices::present() || stage_operands(call, call.work.bytes(), call.work.bytes());
 }

@@ -264,6 +264,7 @@ int Front<H>::comm_revoke(Word comm) {
   Seat* seat = self_->seat_of(handle(comm), false);
   if (seat != nullptr) self_->settle(handle(comm), *seat);  // others may wait in it
   if (seat != nullptr && seat->team != nullptr) seat->team->revoke();
+  if (seat != nullptr && seat->alone.exchange(false)) seat->why = revoked;
   return result;
 }
 
@@ -426,7 +427,7 @@ typename Front<H>::Seat* Front<H>::take_seat(H comm) {
   else if (threads)
     seat->why = "its ranks are threads";
   else if (size == 1)
-    seat->why = "communicator of one rank";
+    seat->alone = true;
   else if (apart_)
     seat->why = "some ranks run without Tutti";
   else if (has_strangers(comm, size))
@@ -462,7 +463,7 @@ void Front<H>::settle(H comm, Seat& seat) {
   if (inter) {
     seat.why = "intercommunicator";
   } else if (size == 1) {
-    seat.why = "communicator of one rank";
+    seat.alone = true;
   } else if (node_ == nullptr) {
     seat.why = no_node_;
   } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
@@ -569,10 +570,13 @@ template <class H>
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) [[unlikely]] {
     settle(call.site.comm, *seat);
+    if (seat->alone) return call.at_once = true;
     if (seat->team == nullptr) return leave(call, seat->why);
   }
   if (!call.blocking() && seat->team->revoked()) return leave(call, revoked);
   call.team = seat->team.get();
+  call.rank = call.team->rank();
+  call.size = call.team->size();
   return true;
 }
 

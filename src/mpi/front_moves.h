@@ -58,7 +58,7 @@ bool Front<H>::add_typed(Side<H>& side, const void* base, const N* counts, const
 template <class H>
 [[gnu::always_inline]] inline bool Front<H>::stays(const Call<H>& call) {
   if (call.out.empty() || call.in.empty()) return false;
-  const auto me = static_cast<std::size_t>(call.team->rank());
+  const auto me = static_cast<std::size_t>(call.rank);
   const coll::Block &sent = call.out.block_of(me), &received = call.in.block_of(me);
   return sent.address == received.address && sent.bytes != 0;
 }
@@ -83,7 +83,7 @@ template <class H>
 [[gnu::always_inline]] inline bool Front<H>::find_listing_team(Call<H>& call,
                                                                Collective collective) {
   if (!find_team(call, collective)) return false;
-  if (call.team->size() <= coll::exchange::most_listed) return true;
+  if (call.size <= coll::exchange::most_listed) return true;
   return leave(call, "too many ranks for this collective");
 }
 
@@ -96,13 +96,14 @@ template <class Add>
   const bool even = collective == Collective::gather;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
-  const bool at_root = call.team->rank() == root;
-  if (at_root && (recv == in_place() || !add_in(call.in, call.team->size()))) return false;
+  const bool at_root = call.rank == root;
+  if (at_root && (recv == in_place() || !add_in(call.in, call.size))) return false;
   if (!(at_root && send == in_place()) &&
       (send == in_place() || !add_evenly(call.out, send, send_count, send_type, 1)))
     return false;
   const std::size_t bytes = even ? (at_root ? call.in : call.out).blocks()[0].bytes : 0;
-  return (!even || bytes > 0) && move(call, root, bytes);
+  if (even && bytes == 0) return move_nothing(call);
+  return move(call, root, bytes);
 }
 
 template <class H>
@@ -113,13 +114,14 @@ template <class Add>
   const bool even = collective == Collective::scatter;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
   if (!is_member(call, root)) return false;
-  const bool at_root = call.team->rank() == root;
-  if (at_root && (send == in_place() || !add_out(call.out, call.team->size()))) return false;
+  const bool at_root = call.rank == root;
+  if (at_root && (send == in_place() || !add_out(call.out, call.size))) return false;
   if (!(at_root && recv == in_place()) &&
       (recv == in_place() || !add_evenly(call.in, recv, recv_count, recv_type, 1)))
     return false;
   const std::size_t bytes = even ? (at_root ? call.out : call.in).blocks()[0].bytes : 0;
-  return (!even || bytes > 0) && move(call, root, bytes);
+  if (even && bytes == 0) return move_nothing(call);
+  return move(call, root, bytes);
 }
 
 template <class H>
@@ -129,17 +131,17 @@ template <class Add>
                                                             H send_type, const void* recv,
                                                             Add add_in) {
   if (!find_team(call, collective) || recv == in_place()) return false;
-  if (!add_in(call.in, call.team->size())) return false;
+  if (!add_in(call.in, call.size)) return false;
   const std::size_t bytes =
       collective == Collective::allgather ? call.in.blocks()[0].bytes : call.in.bytes();
-  if (bytes == 0) return false;
-  if (send != in_place())
-    return add_evenly(call.out, send, send_count, send_type, 1) && move(call, 0, bytes);
+  if (send != in_place() && !add_evenly(call.out, send, send_count, send_type, 1)) return false;
+  if (bytes == 0) return move_nothing(call);
+  if (send != in_place()) return move(call, 0, bytes);
   const bool with_devices = devices::present();
   if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
     return false;
   call.in.settle(true, with_devices);
-  const auto me = static_cast<std::size_t>(call.team->rank());
+  const auto me = static_cast<std::size_t>(call.rank);
   call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
   return true;
 }
@@ -151,10 +153,12 @@ template <class AddOut, class AddIn>
                                                            const void* send, const void* recv) {
   const bool even = collective == Collective::alltoall;
   if (!(even ? find_team(call, collective) : find_listing_team(call, collective))) return false;
-  if (recv == in_place() || !add_in(call.in, call.team->size())) return false;
+  if (recv == in_place() || !add_in(call.in, call.size)) return false;
   const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
-  if (even && bytes == 0) return false;
-  if (send != in_place()) return add_out(call.out, call.team->size()) && move(call, 0, bytes);
+  if (send != in_place() && !add_out(call.out, call.size)) return false;
+  if (even && bytes == 0) return move_nothing(call);
+  if (send != in_place()) return move(call, 0, bytes);
+  if (call.size == 1) return true;
   const bool with_devices = devices::present();
   if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
     return false;

@@ -20,6 +20,8 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   auto started = std::make_unique<Started<H>>(native_, layouts_, comm, packs_on(), null_comm_);
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
+  if (call.at_once) [[unlikely]]
+    return answer(std::move(started), request);
   engine::Team* const team = call.team;  // the call may be over before start() is
   if (const auto trouble = team->may_start(call.collective, call.work);
       trouble != engine::Trouble::none) [[unlikely]] {
@@ -79,11 +81,16 @@ void Front<H>::reap() {
       started->call.unpack();
     else
       started->trouble.store(trouble, std::memory_order_relaxed);
-    started->keeper.release();
-    self_->requests_.remove(*started);
-    self_->native_.grequest_complete(started->request);
-    Started<H>::release(started);
+    self_->end(*started);
   }
+}
+
+template <class H>
+void Front<H>::end(Started<H>& started) {
+  started.keeper.release();
+  requests_.remove(started);
+  native_.grequest_complete(started.request);
+  Started<H>::release(&started);
 }
 
 template <class H>

@@ -42,14 +42,14 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
                run.ranks, run.nodes);
   const char* comma = "";
   for (std::size_t c = 0; c < engine::kinds; ++c) {
+    const std::uint64_t taken = mine.calls[c] + answered_[c];
     std::uint64_t left = 0;
     for (const Reason& reason : reasons_) left += reason.calls[c];
-    if (left + mine.calls[c] == 0) continue;
+    if (left + taken == 0) continue;
     std::fprintf(file,
                  "%s{\"collective\":\"%s\",\"seen\":%" PRIu64 ",\"taken\":%" PRIu64
                  ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"reasons\":{",
-                 comma, engine::name_of_kind(c).data(), left + mine.calls[c], mine.calls[c], left,
-                 all.bytes[c]);
+                 comma, engine::name_of_kind(c).data(), left + taken, taken, left, all.bytes[c]);
     comma = "";
     for (const Reason& reason : reasons_) {
       if (reason.calls[c] == 0) continue;

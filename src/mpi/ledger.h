@@ -15,6 +15,8 @@ class Ledger {
  public:
   // `why` is a literal, or lives as long as the process.
   void left(std::size_t kind, const char* why);  // see engine::kind_of
+  // Without a team: it had nobody to talk to, or nothing to say.
+  void answered(std::size_t kind) { answered_[kind].fetch_add(1, std::memory_order_relaxed); }
 
   struct Run {
     const char* mpi;  // the first line of MPI_Get_library_version
@@ -34,6 +36,7 @@ class Ledger {
     std::atomic<const char*> why{nullptr};
     std::array<std::atomic<std::uint64_t>, engine::kinds> calls{};
   };
+  std::array<std::atomic<std::uint64_t>, engine::kinds> answered_{};
   std::array<Reason, 16> reasons_;  // more than there are in the code
 };
 

@@ -92,6 +92,22 @@ struct Described {
   bool opaque = false;
 };
 
+// A communicator of this process alone, of the session that `comm` is of: the others need not know.
+// `none` where the MPI makes none.
+template <class H>
+H alone_of(const Native<H>& native, H comm, H none) {
+  H group{}, alone{}, made = none;
+  int rank = 0;
+  native.comm_rank(comm, &rank);
+  if (native.comm_group(comm, &group) != 0) return none;
+  if (native.group_incl(group, 1, &rank, &alone) == 0) {
+    if (native.comm_create_group(comm, alone, 0, &made) != 0) made = none;
+    native.group_free(&alone);
+  }
+  native.group_free(&group);
+  return made;
+}
+
 // What a nonblocking call keeps, as the program may free its datatypes and communicator meanwhile.
 template <class H>
 class Keeper {
@@ -114,7 +130,7 @@ class Keeper {
   }
   // A communicator to pack on for a call on `comm`, there until the call is over.
   [[nodiscard]] H packs_on(H comm) {
-    if (packs_on_ == none_) packs_on_ = own_ = alone_of(comm);
+    if (packs_on_ == none_) packs_on_ = own_ = alone_of(native_, comm, none_);
     return packs_on_ != none_ ? packs_on_ : comm;
   }
   void release() {
@@ -126,20 +142,6 @@ class Keeper {
   }
 
  private:
-  // A communicator of this process alone, of the session that `comm` is of: the others need not
-  // know.
-  H alone_of(H comm) const {
-    H group{}, alone{}, made = none_;
-    int rank = 0;
-    native_.comm_rank(comm, &rank);
-    if (native_.comm_group(comm, &group) != 0) return none_;
-    if (native_.group_incl(group, 1, &rank, &alone) == 0) {
-      if (native_.comm_create_group(comm, alone, 0, &made) != 0) made = none_;
-      native_.group_free(&alone);
-    }
-    native_.group_free(&group);
-    return made;
-  }
   void keep_another(Described<H>& type) {
     if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
     if (!type.opaque) return;

@@ -27,7 +27,6 @@ using Row = std::array<Kernel, op_count>;
 constexpr int index_of(Op op) { return static_cast<int>(op); }
 constexpr int index_of(Type type) { return static_cast<int>(type); }
 
-constexpr bool is_integer(Type type) { return type <= Type::u64; }
 constexpr bool is_complex(Type type) { return type == Type::c64 || type == Type::c128; }
 constexpr bool is_pair(Type type) { return type >= Type::f32_i32 && type <= Type::f64_f64; }
 

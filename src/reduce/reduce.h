@@ -32,6 +32,7 @@ inline constexpr int type_count = 22;
 // clang-format on
 
 [[nodiscard]] std::size_t size_of(Type type);  // bytes of an element, C padding included
+[[nodiscard]] constexpr bool is_integer(Type type) { return type <= Type::u64; }
 [[nodiscard]] const char* name_of(Type type);
 [[nodiscard]] const char* name_of(Op op);
 

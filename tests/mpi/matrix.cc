@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every predefined datatype, every predefined operation on it, and every collective that takes
-// them, called as MPI_X and as PMPI_X: the same error class, the same calls of the error handler,
+// them, called with Tutti and past it: the same error class, the same calls of the error handler,
 // the same results. Prints "matrix: N compared, M of them errors, W wrong".
 #include <mpi.h>
 
@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "bare.h"
 
 namespace {
 
@@ -248,28 +250,28 @@ struct Collective {
   int (*call[2])(const Arguments&);
 };
 int wait(int code, MPI_Request* request) {
-  return code != MPI_SUCCESS ? code : PMPI_Wait(request, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS ? code : BARE(Wait)(request, MPI_STATUS_IGNORE);
 }
 int wait_with_tutti(int code, MPI_Request* request) {
   return code != MPI_SUCCESS ? code : MPI_Wait(request, MPI_STATUS_IGNORE);
 }
-#define BLOCKING(Name, computes, ...)                                         \
-  {                                                                           \
-#Name, computes, {                                                        \
-      [](const Arguments& a) { return MPI_##Name(__VA_ARGS__, g_comm); },     \
-          [](const Arguments& a) { return PMPI_##Name(__VA_ARGS__, g_comm); } \
-    }                                                                         \
+#define BLOCKING(Name, computes, ...)                                        \
+  {                                                                          \
+#Name, computes, {                                                       \
+      [](const Arguments& a) { return MPI_##Name(__VA_ARGS__, g_comm); },    \
+          [](const Arguments& a) { return BARE(Name)(__VA_ARGS__, g_comm); } \
+    }                                                                        \
   }
 #define NONBLOCKING(Name, computes, ...)                                             \
   {                                                                                  \
 #Name, computes, {                                                               \
       [](const Arguments& a) {                                                       \
-        MPI_Request request;                                                         \
+        MPI_Request request = MPI_REQUEST_NULL;                                      \
         return wait_with_tutti(MPI_##Name(__VA_ARGS__, g_comm, &request), &request); \
       },                                                                             \
           [](const Arguments& a) {                                                   \
-            MPI_Request request;                                                     \
-            return wait(PMPI_##Name(__VA_ARGS__, g_comm, &request), &request);       \
+            MPI_Request request = MPI_REQUEST_NULL;                                  \
+            return wait(BARE(Name)(__VA_ARGS__, g_comm, &request), &request);        \
           }                                                                          \
     }                                                                                \
   }
@@ -357,7 +359,7 @@ int main(int argc, char** argv) {
       }
   }
   long all[3] = {g_compared, g_errors, g_wrong};
-  PMPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  BARE(Allreduce)(MPI_IN_PLACE, all, 3, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   if (g_rank == 0)
     std::printf("matrix: %ld compared, %ld of them errors, %ld wrong\n", all[0], all[1], all[2]);
   MPI_Finalize();

@@ -54,7 +54,8 @@ def test_the_report_comes_from_a_rank_that_has_tutti(mpi: Mpi, tmp_path: Path) -
     written = json.loads(report.read_text())
     assert written["ranks"] == 3 and sentence in written["notes"][0]
     for row in written["calls"]:
-        assert row["taken"] == 0 and "some ranks run without Tutti" in row["reasons"]
+        # But for a communicator of one rank, of which there is one.
+        assert row["taken"] <= 1 and "some ranks run without Tutti" in row["reasons"]
     assert {"Allreduce", "Iallgather"} < {row["collective"] for row in written["calls"]}
 
 

@@ -12,8 +12,7 @@ from mpis import INTEL, LIBRARY, MAIN, OTHERS, Mpi
 # What a rank's own communicator and what only the MPI can do leave.
 APART = "its ranks were started apart"
 ON_PURPOSE = {
-    "plain": {"communicator of one rank"},
-    "merged": {"communicator of one rank", "intercommunicator"},
+    "merged": {"intercommunicator"},
     "spawned": {APART},
 }
 

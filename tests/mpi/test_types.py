@@ -32,3 +32,14 @@ def test_fortran_types_of_other_sizes(mpi: Mpi, mode: str, tmp_path) -> None:
     # But for the DOUBLE PRECISION of 16 bytes.
     assert calls["Allreduce"]["reasons"] == {"no kernel for this datatype": 1}
     assert all(calls[name]["left"] == 0 for name in ("Bcast", "Allgather", "Iallreduce"))
+
+
+@every_mpi
+def test_chars_are_computed_where_the_mpi_does(mpi: Mpi, tmp_path) -> None:
+    report = tmp_path / "report.json"
+    result = mpi.run(3, [str(mpi.compile("chars.cc"))], {"TUTTI_REPORT": str(report)})
+    found = re.search(r"chars: (\d+) accepted, (\d+) refused, 0 wrong", result.stdout)
+    assert result.returncode == 0 and found, result.stdout[-3000:]
+    assert int(found[1]) > 0
+    [calls] = json.loads(report.read_text())["calls"]
+    assert (calls["taken"], calls["left"]) == (int(found[1]), int(found[2]))

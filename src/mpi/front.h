@@ -421,7 +421,8 @@ class Front {
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
   H self_comm_{}, bor_{};
-  H unfinished_{};  // a request, see begin_upkeep()
+  H unfinished_{};       // a request, see begin_upkeep()
+  bool yields_ = false;  // Native::set_yields, outside of looks
   std::mutex quieting_;
   H quiet_{};  // under quieting_; see quiet_comm()
   std::mutex comparing_;

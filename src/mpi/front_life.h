@@ -333,6 +333,10 @@ bool Front<H>::begin_upkeep() {
   const auto ignore = [](void*) { return 0; };
   const auto cancel = [](void*, int) { return 0; };
   if (native_.grequest_start(query, ignore, cancel, nullptr, &unfinished_) != 0) return false;
+  if (native_.set_yields != nullptr) {
+    yields_ = native_.set_yields(false);
+    native_.set_yields(yields_);
+  }
   fabric::Upkeep::set(look);
   return true;
 }
@@ -341,7 +345,11 @@ template <class H>
 void Front<H>::look() {
   int over = 0;
   alignas(8) char status[64];  // larger than any family's
+  // A look is no wait: where it would give the core away, it would take as long as others compute,
+  // and who waits yields by itself.
+  if (self_->yields_) self_->native_.set_yields(false);
   self_->native_.request_get_status(self_->unfinished_, &over, status);
+  if (self_->yields_) self_->native_.set_yields(true);
   if (self_->driver_.outstanding() != 0) self_->driver_.drive();
 }
 

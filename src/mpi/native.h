@@ -45,6 +45,9 @@ struct Native : Completing<H> {
   int (*status_set_cancelled)(void* status, int flag);
 
   int (*reduce_local)(const void* in, void* in_out, int count, H type, H op);
+  // Open MPI's: whether its progress yields the core when it has found nothing to do; returns what
+  // held before. nullptr in others.
+  bool (*set_yields)(bool yields);
   int (*op_commutative)(H op, int* commutes);
   int (*isend)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int (*irecv)(void*, int count, H type, int from, int tag, H comm, void* request);
@@ -125,6 +128,7 @@ struct Native : Completing<H> {
     mpi.load(status_set_elements, "PMPI_Status_set_elements");
     mpi.load(status_set_cancelled, "PMPI_Status_set_cancelled");
     mpi.load(reduce_local, "PMPI_Reduce_local");
+    mpi.load(set_yields, "opal_progress_set_yield_when_idle");
     mpi.load(op_commutative, "PMPI_Op_commutative");
     mpi.load(isend, "PMPI_Isend");
     mpi.load(irecv, "PMPI_Irecv");

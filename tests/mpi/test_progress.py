@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from mpis import INTEL, MAIN, OTHERS, Mpi
+from mpis import DEBIAN_OPENMPI, INTEL, MAIN, OPENMPI, OTHERS, Mpi
 
 
 def served(mpi: Mpi, arguments: list[str], tmp_path) -> None:
@@ -36,3 +37,12 @@ def test_collectives_alone_bring_all_forward(mpi: Mpi, ranks: int, level: int) -
     command = [str(mpi.compile("only_collectives.cc")), str(level), str(messages)]
     result = mpi.run(ranks, command, {}, timeout_s=150)
     assert (result.returncode, result.stdout.split("\n")[-2]) == (0, "only_collectives: went on")
+
+
+# The others' progress never yields.
+@pytest.mark.parametrize("mpi", [OPENMPI, DEBIAN_OPENMPI], ids=lambda mpi: mpi.name)
+def test_looks_keep_the_core(mpi: Mpi) -> None:
+    result = mpi.run(4, [str(mpi.compile("yields.cc", "-rdynamic"))], {}, timeout_s=120)
+    found = re.search(r"yields: (\d+) by the MPI in 20000 calls, (\d+) elsewhere", result.stdout)
+    assert result.returncode == 0 and found, result.stdout[-3000:]
+    assert int(found[1]) == 0 and int(found[2]) > 0

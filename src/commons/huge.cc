@@ -3,11 +3,13 @@
 // so they are asked for inside large blocks alone, and nowhere else, whatever the kernel's settings
 // for other memory.
 #include <algorithm>
+#include <cstring>
 
 #include "base/base.h"
 #include "commons/heap.h"
 #include "os/huge_file.h"
 #include "os/mapping.h"
+#include "os/small_file.h"
 
 namespace tutti::commons {
 namespace {
@@ -30,6 +32,12 @@ bool create_file(std::size_t bytes) {
   else
     heap.fd = os::create_memfd(name, bytes, &heap.file);
   return heap.fd >= 0;
+}
+
+bool huge_pages_come_unasked() {
+  char text[64];
+  return os::read_file("/sys/kernel/mm/transparent_hugepage/enabled", text) &&
+         std::strstr(text, "[always]") != nullptr;
 }
 
 std::uint32_t best_alignment(std::uint32_t pages) {

@@ -51,7 +51,12 @@ const char* move_in(const os::Pages& statics) {
     release(block);
     return "the kernel refuses";
   }
-  if (heap.huge) os::prefer_huge_pages(statics.first, statics.bytes);
+  // Programs have arrays for their largest case and touch a part of them, here and there.
+  if (heap.huge && huge_pages_come_unasked())
+    os::prefer_huge_pages(statics.first, statics.bytes);
+  else
+    wish_for_small_pages(static_cast<PageIndex>(offset_of(block) / page_bytes),
+                         static_cast<std::uint32_t>((skipped + statics.bytes) / page_bytes));
   heap.statics = {statics.first, statics.bytes, offset};
   return nullptr;
 }

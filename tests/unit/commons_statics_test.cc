@@ -121,6 +121,14 @@ TEST(CommonsStatics, CostNoMemoryWhereUntouched) {
   EXPECT_EQ(g_sparse[512 * mib], 0);
 }
 
+TEST(CommonsStatics, TouchedHereAndThereCostWhatTheyWouldWithoutTutti) {
+  adopt_arrays();
+  if (*heap.why_small != '\0') GTEST_SKIP() << heap.why_small;
+  const std::size_t before = resident_bytes();
+  for (std::size_t at = 256 * mib; at < 384 * mib; at += 2 * mib) g_sparse[at] = 1;
+  EXPECT_EQ(resident_bytes() - before, 64 * (huge_pages_come_unasked() ? 2 * mib : 4 * kib));
+}
+
 TEST(CommonsStatics, AfterAForkNeitherSideSeesWhatTheOtherWrites) {
   write_pattern(g_array, sizeof g_array, 1);
   adopt_arrays();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-clients fuzz test-tsan test-asan test-clang clean
+.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-tsan test-asan test-clang clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -25,6 +25,16 @@ format: setup  ## rewrite the sources as the format checks want them
 test-clients: setup  ## other people's programs under Tutti, all of it: half an hour
 	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
+
+test-apps: setup  ## scientific applications of Debian, bare and under Tutti: the same results? Five minutes
+	@scripts/build.sh tutti_package
+	@scripts/install_apps.sh
+	@OMP_NUM_THREADS=1 .venv/bin/python -m pytest -p no:cacheprovider tests/clients/test_apps.py --whole -v
+
+record-apps: setup  ## how long they take, in pairs: ten minutes alone on a quiet machine; writes results/
+	@scripts/build.sh tutti_package
+	@scripts/install_apps.sh
+	@.venv/bin/python scripts/record_apps.py
 
 SECONDS ?= 600
 fuzz: setup  ## random collectives on random MPIs with random options: ten minutes, or SECONDS=N

@@ -158,12 +158,12 @@ template <class AddOut, class AddIn>
   if (send != in_place() && !add_out(call.out, call.size)) return false;
   if (even && bytes == 0) return move_nothing(call);
   if (send != in_place()) return move(call, 0, bytes);
-  if (call.size == 1) return true;
   const bool with_devices = devices::present();
   if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
     return false;
   // What is sent will be overwritten by what is received, so it is sent from a copy.
   call.in.settle(true, with_devices);
+  if (call.size == 1) return true;  // and unpacks what it has packed
   call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
   std::byte* next = call.copy.get();
   const Described<H> byte{byte_, 1, 1};

@@ -125,13 +125,18 @@ struct Shape {
 // Six integers each.
 std::vector<Shape> shapes() {
   std::vector<Shape> all = {{"integers", MPI_INT, 6}};
-  MPI_Datatype pairs, far;
+  MPI_Datatype pairs, far, dealt;
   MPI_Type_vector(3, 2, 5, MPI_INT, &pairs);
   MPI_Type_create_resized(MPI_INT, 0, 4 * sizeof(int), &far);
+  // Every second of twelve, which only the MPI can pack.
+  const int twelve = 12, cyclic = MPI_DISTRIBUTE_CYCLIC, one = 1, processes = 2;
+  MPI_Type_create_darray(2, 0, 1, &twelve, &cyclic, &one, &processes, MPI_ORDER_C, MPI_INT, &dealt);
+  MPI_Type_commit(&dealt);
   MPI_Type_commit(&pairs);
   MPI_Type_commit(&far);
   all.push_back({"pairs", pairs, 1});
   all.push_back({"far apart", far, 6});
+  all.push_back({"dealt", dealt, 1});
   return all;
 }
 

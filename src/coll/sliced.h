@@ -16,17 +16,18 @@ struct Cards {
   Card recv;
 };
 
-// Everyone's cards, at the start of this rank's scratch.
+// Everyone's cards, at the start of this rank's scratch, and so many bytes of it behind them.
 template <Fabric F>
 class Table {
  public:
-  explicit Table(F& f) : f_(f), cards_(reinterpret_cast<Cards*>(f.scratch(bytes()))) {}
-  [[nodiscard]] Cards* cards() const { return cards_; }
-  // So many bytes of scratch behind them, until more are asked for. The cards may move.
+  explicit Table(F& f, std::size_t bytes_behind = 0)
+      : f_(f), all_(f.scratch(bytes() + bytes_behind)) {}
+  [[nodiscard]] Cards* cards() const { return reinterpret_cast<Cards*>(all_); }
+  [[nodiscard]] std::byte* room() const { return all_ + bytes(); }
+  // More of them. The cards may move.
   [[nodiscard]] std::byte* room(std::size_t bytes_behind) {
-    std::byte* const all = f_.scratch(bytes() + bytes_behind);
-    cards_ = reinterpret_cast<Cards*>(all);
-    return all + bytes();
+    all_ = f_.scratch(bytes() + bytes_behind);
+    return room();
   }
 
  private:
@@ -35,7 +36,7 @@ class Table {
   }
 
   F& f_;
-  Cards* cards_;
+  std::byte* all_;
 };
 
 // The worst ways of all members.

@@ -264,7 +264,10 @@ int Front<H>::comm_revoke(Word comm) {
   Seat* seat = self_->seat_of(handle(comm), false);
   if (seat != nullptr) self_->settle(handle(comm), *seat);  // others may wait in it
   if (seat != nullptr && seat->team != nullptr) seat->team->revoke();
-  if (seat != nullptr && seat->alone.exchange(false)) seat->why = revoked;
+  if (seat != nullptr && seat->alone) {
+    seat->why = revoked;
+    seat->alone = false;
+  }
   return result;
 }
 

@@ -72,9 +72,9 @@ Task chain(F& f, const Work& work) {
   const std::size_t piece_bytes = std::max(
       work.piece_bytes != 0 ? work.piece_bytes : detail::chain_piece_bytes, work.element_bytes);
   const std::size_t piece = std::min(piece_bytes / work.element_bytes, work.count);
-  sliced::Table<F> table(f);
   const std::size_t room = kind == Kind::exclusive ? round_up(work.bytes(), 64) : 0;
-  std::byte* const scratch = table.room(room + piece * work.element_bytes);
+  const sliced::Table<F> table(f, room + piece * work.element_bytes);
+  std::byte* const scratch = table.room();
   sliced::Cards* const cards = table.cards();
   std::byte* const prefix = kind == Kind::exclusive ? scratch : static_cast<std::byte*>(work.recv);
   // The first member's operand is its inclusive prefix; nobody reads the last one's.

@@ -24,8 +24,8 @@ template <Fabric F>
 class Meeting {
  public:
   Meeting(F& f, std::size_t scratch_bytes) : f_(f), step_(f.next_step()) {
-    sliced::Table<F> table(f);
-    bounce_ = table.room(bounce_bytes + scratch_bytes);
+    const sliced::Table<F> table(f, bounce_bytes + scratch_bytes);
+    bounce_ = table.room();
     cards_ = table.cards();
     scratch_ = bounce_ + bounce_bytes;
   }

@@ -17,7 +17,7 @@ class NodeHost : public Peers {
   struct Await {
     NodeHost& host;
     Condition condition;
-    bool await_ready() {
+    [[gnu::always_inline]] bool await_ready() {  // most of what a small call waits is over by then
       if (host.failed()) [[unlikely]]
         return false;
       Watch watch;
@@ -51,7 +51,7 @@ class NodeHost : public Peers {
   // is what helped, another rank needed this core, and the next wait yields sooner; where somebody
   // else computes on it, yielding does not help. False when the wait is in vain.
   template <class Poll>
-  [[nodiscard]] bool wait(Poll poll) {
+  [[nodiscard, gnu::noinline]] bool wait(Poll poll) {
     Watch watch;
     for (std::int64_t polls = 0; polls < polls_; ++polls) {
       if (poll(watch)) {

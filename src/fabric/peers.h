@@ -105,7 +105,8 @@ class Peers {
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
       free_scratch();
-    if (ways_.windows != nullptr) ways_.windows->moved(moved, peers_.size() - 1);
+    if (moved < memory::Windows::smallest || ways_.windows == nullptr) return;
+    ways_.windows->moved(moved, peers_.size() - 1);
   }
 
  protected:

@@ -21,6 +21,9 @@ struct Call {
   // `keeper`: of a nonblocking one.
   Call(const Native<H>& native, H communicator, Keeper<H>* keeper = nullptr)
       : site{native, communicator, keeper} {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  [[gnu::always_inline]] ~Call() {}  // of a small call, a few pointers to nothing
 
   // To be called once both sides are complete. In place, what is received leaves the own block.
   [[gnu::always_inline]] void settle(bool with_devices) {

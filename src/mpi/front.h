@@ -193,6 +193,8 @@ class Front {
   [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool take_barrier(Call<H>& call);
   [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
+  [[nodiscard]] bool take_odd_bcast(Call<H>& call, void* buffer, Count count,
+                                    const Described<H>& element, int root);
   [[nodiscard]] bool may_receive(const Call<H>& call, const void* send, const void* recv);
   [[nodiscard]] bool take_reduction(Call<H>& call, const void* send, void* recv, Count count,
                                     H type, H op, int root);

@@ -74,13 +74,20 @@ bool Front<H>::take_bcast(Call<H>& call, void* buffer, Count count, H type, int 
   Described<H> element;
   if (!describe(type, element)) return false;
   if (count == 0 || element.bytes == 0) return move_nothing(call);  // all see that alike
-  const bool with_devices = devices::present();
-  if (element.layout == nullptr && !element.opaque && !with_devices) [[likely]] {
+  if (element.layout == nullptr && !element.opaque && !devices::present()) [[likely]] {
     call.work.recv = buffer;
     call.work.count = static_cast<std::size_t>(count) * element.bytes;
     call.work.root = root;
     return buffer != nullptr;
   }
+  return take_odd_bcast(call, buffer, count, element, root);
+}
+
+// Of elements that are not bytes in a row, or where memory may be a device's.
+template <class H>
+[[gnu::noinline]] bool Front<H>::take_odd_bcast(Call<H>& call, void* buffer, Count count,
+                                                const Described<H>& element, int root) {
+  const bool with_devices = devices::present();
   const bool sends = call.rank == root;
   Side<H>& side = sends ? call.out : call.in;
   side.flatten();

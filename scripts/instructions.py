@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts what small collectives execute in two builds of libtutti.so.
 
-Where times differ by less than a machine's noise, instructions still tell. A rank is stepped through
-40 calls of 8 B; the least of them counts, as the others also wake somebody.
+Where times differ by less than a machine's noise, instructions still tell. A rank is stepped
+through 40 calls of 8 B; the least of them counts, as the others also wake somebody.
 
     .venv/bin/python scripts/instructions.py OLD/libtutti.so build/release/src/libtutti.so
 """

@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options that several commands take, each described once."""
+"""Options that several commands take, each described once, and what their values may be.
+
+`tutti run` starts as often as programs do, so this imports nothing that takes time to import.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Optional
-
-import typer
+from typing import NamedTuple, Optional
 
 from tutti.errors import UsageError, nearest
 
-RANKS: Any = typer.Option(
-    None, "-n", "-np", "--ranks", metavar="N", help="How many ranks to start."
+
+class Option(NamedTuple):
+    """As it is written, and as --help explains it; without a metavar it is a flag."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: Optional[str] = None
+
+
+RANKS = Option(("-n", "-np", "--ranks"), "How many ranks to start.", "N")
+MPI = Option(
+    ("--mpi",),
+    "The MPI: a launcher or a directory with one. Default: the first mpirun in PATH.",
+    "PATH",
 )
-MPI: Any = typer.Option(
-    None,
-    "--mpi",
-    metavar="PATH",
-    help="The MPI: a launcher or a directory with one. Default: the first mpirun in PATH.",
-)
-ALLOW_ROOT: Any = typer.Option(
-    False, "--allow-run-as-root", help="Let Open MPI run as root (it refuses otherwise)."
-)
-COMM_CORES: Any = typer.Option(
-    None,
-    "--comm-cores",
-    metavar="K",
-    help="Keep K cores of each node free for nonblocking collectives.",
+ALLOW_ROOT = Option(("--allow-run-as-root",), "Let Open MPI run as root (it refuses otherwise).")
+COMM_CORES = Option(
+    ("--comm-cores",), "Keep K cores of each node free for nonblocking collectives.", "K"
 )
 
 

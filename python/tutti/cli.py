@@ -1,78 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The `tutti` command: gathers the commands and turns every error into one sentence."""
+"""The `tutti` command: finds the command that is named and turns every error into one sentence."""
 
 from __future__ import annotations
 
-import importlib
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Optional
 
-import typer
-
-from tutti import version as tutti_version
-from tutti.errors import TuttiError, nearest
-
-try:  # typer carries its own copy of click since 0.26
-    from typer._click import exceptions as click_errors
-except ImportError:  # pragma: no cover - older typer
-    from click import exceptions as click_errors  # type: ignore[no-redef]
-
-COMMANDS = ("run", "env", "doctor", "bench", "model", "simulate", "trace", "config")
-
-
-def _application(words: Sequence[str]) -> typer.Typer:
-    """With the command that is named alone, as each imports what only it needs; or with all."""
-    named = next((word for word in words if not word.startswith("-")), "")
-    app = typer.Typer(
-        add_completion=False,
-        rich_markup_mode="markdown",
-        help="Fast MPI collectives inside the node, for the MPI and the programs you already have.",
-    )
-    app.callback()(_options)
-    for name in [named] if named in COMMANDS else COMMANDS:
-        importlib.import_module(f"tutti.commands.{name}").register(app)
-    return app
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"tutti {tutti_version()}")
-        raise typer.Exit
-
-
-def _options(
-    version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
-    ),
-    debug: bool = typer.Option(False, "--debug", help="Print a traceback if Tutti itself fails."),
-) -> None:
-    del version, debug  # _run looks for --debug itself: it must know before this is called
+from tutti.errors import TuttiError
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     """Runs the command line and exits with its code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(_run(words or ["--help"]))
+    code = _run(words or ["--help"])
+    with contextlib.suppress(OSError, ValueError):  # closed: _run has said so
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)  # taking the interpreter apart takes longer than most commands
 
 
 def _run(words: list[str]) -> int:
+    debug = words[0] == "--debug"
     try:
-        command = typer.main.get_command(_application(words))
-        code = command.main(words, prog_name="tutti", standalone_mode=False)
-        return code if isinstance(code, int) else 0
+        if words[debug:][:1] == ["run"]:
+            from tutti import job
+
+            taken_apart = job.split(words[debug + 1 :])
+            if job.HELP not in taken_apart.own:
+                return job.run(taken_apart)
+        # To import this takes longer than to start a small job.
+        from tutti import application
+
+        return application.main(words)
     except TuttiError as error:
         return _say(str(error), error.exit_code)
-    except click_errors.ClickException as error:
-        return _say(_sentence(error), error.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 141
     except Exception as error:  # a bug of ours: never a traceback unless one is asked for
-        if words[:1] == ["--debug"]:
-            importlib.import_module("traceback").print_exc()
+        if debug:
+            import traceback
+
+            traceback.print_exc()
         return _say(
             f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "
             "(`tutti --debug ...` shows where)",
@@ -83,19 +57,3 @@ def _run(words: list[str]) -> int:
 def _say(message: str, code: int) -> int:
     print(f"tutti: {message}", file=sys.stderr)
     return code
-
-
-def _sentence(error: click_errors.ClickException) -> str:
-    context = getattr(error, "ctx", None)
-    where = context.command_path if context is not None else "tutti"
-    known: list[str] = []
-    if isinstance(error, click_errors.NoSuchOption):
-        if context is not None:
-            known = [name for p in context.command.params for name in p.opts]
-        return f"`{where}` has no option {error.option_name}{nearest(error.option_name, known)}"
-    message = error.format_message().strip().rstrip(".")
-    if message.startswith("No such command") and context is not None:
-        word = message.split("'")[1]
-        known = context.command.list_commands(context)
-        return f"there is no command '{word}'{nearest(word, known)} (`tutti --help` lists them)"
-    return f"{message[0].lower()}{message[1:]} (`{where} --help` shows what it takes)"

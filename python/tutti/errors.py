@@ -5,7 +5,6 @@ The message is one sentence that says what is wrong and, where there is one, the
 that is not a TuttiError is a bug of Tutti and keeps its traceback under ``--debug``.
 """
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -65,5 +64,7 @@ class NotFoundError(TuttiError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """``" (did you mean 'x'?)"`` for the known word most like `word`, or an empty string."""
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""

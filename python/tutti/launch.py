@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
@@ -29,8 +28,7 @@ SCHEDULERS = (
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """What is started: the words, the launcher's own environment, and what the user should know."""
 
     words: list[str]
@@ -38,8 +36,7 @@ class Launch:
     notes: list[str]
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """What the user asked for."""
 
     app: Sequence[str]

@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import NamedTuple, Optional
 
+from tutti import process
 from tutti.errors import NoMpiError
 
+BANNER_TIMEOUT_S = 30
 LAUNCHERS = ("mpirun", "mpiexec")
 # Debian installs several MPIs side by side and tells them apart by a suffix.
 DEBIAN_LAUNCHERS = ("mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
@@ -36,8 +36,7 @@ INSTALL_HINT = (
 )
 
 
-@dataclass(frozen=True)
-class Mpi:
+class Mpi(NamedTuple):
     """One MPI installation."""
 
     launcher: Path
@@ -131,19 +130,9 @@ def _banner(launcher: Path) -> str:
     )
     environment.pop("LD_PRELOAD", None)
     try:
-        done = subprocess.run(
-            [str(launcher), "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=environment,
-            timeout=30,
-            check=False,
-            text=True,
-            errors="replace",
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        return process.output_of([str(launcher), "--version"], environment, BANNER_TIMEOUT_S)
+    except OSError as error:
         raise NoMpiError(f"{launcher} --version does not answer: {error}") from error
-    return done.stdout + done.stderr
 
 
 def _first_line(text: str) -> str:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import os
+import select
 import signal
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Optional
 
@@ -17,11 +17,12 @@ FORWARDED = {
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
     signal.SIGUSR1, signal.SIGUSR2,
 }  # fmt: skip
+IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
 SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole foreground group
 
 
 def run(
-    words: Sequence[str],
+    words: list[str],
     environment: Mapping[str, str],
     meanwhile: Optional[Callable[[], object]] = None,
 ) -> int:
@@ -35,28 +36,53 @@ def run(
     waited = FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        child = subprocess.Popen(
-            list(words),
-            env=dict(environment),
-            # Safe here: this program has one thread.
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
+        child = os.posix_spawn(
+            words[0], words, environment, setsigmask=before, setsigdef=IGNORED_BY_PYTHON
         )
         if meanwhile is not None:
             meanwhile()
-        while child.poll() is None:
+        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
             arrived = signal.sigwaitinfo(waited)
             if arrived.si_signo == signal.SIGCHLD or arrived.si_code == SI_KERNEL:
                 continue
-            os.kill(child.pid, arrived.si_signo)
+            os.kill(child, arrived.si_signo)
     finally:
         while signal.sigtimedwait(waited, 0):  # what arrived too late to matter
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+    code = os.waitstatus_to_exitcode(ended[1])
+    return code if code >= 0 else 128 - code
+
+
+def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float) -> str:
+    """What a program that reads nothing prints; raises OSError, TimeoutError among them."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb", buffering=0) as pipe:
+        try:
+            nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+            printed = [(os.POSIX_SPAWN_DUP2, writer, stream) for stream in (1, 2)]
+            child = os.posix_spawn(words[0], words, environment, file_actions=[nothing, *printed])
+        finally:
+            os.close(writer)
+        output = b""
+        end = time.monotonic() + timeout_s
+        try:
+            while select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
+                more = pipe.read(65536)
+                if not more:
+                    return output.decode(errors="replace")
+                output += more
+            os.kill(child, signal.SIGKILL)
+            raise TimeoutError(f"not within {timeout_s:.0f} s")
+        finally:
+            os.waitpid(child, 0)
 
 
 def ask(program: Path, *words: str, timeout_s: Optional[float] = None) -> Any:
     """What a compiled program of Tutti's answers, which is JSON."""
+    import json
+    import subprocess  # `tutti run` has no use for it
+
     # What the user preloads is for the application, and must not change what is seen here.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:

@@ -207,3 +207,13 @@ def test_the_user_may_keep_the_report(tutti, stand_in, tmp_path):
     kept.parent.mkdir()
     assert tutti("run", "-q", "--mpi", mpi.launcher, "true", TUTTI_REPORT=str(kept)).code == 0
     assert kept.exists()
+
+
+def test_it_does_not_import_what_takes_long(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    result = tutti("run", "--mpi", mpi.launcher, "-n", "1", "true", PYTHONPROFILEIMPORTTIME="1")
+    assert "tutti: Open MPI 5.0.11" in result.err
+    imported = {line.rsplit("|", 1)[1].strip() for line in result.err.splitlines() if "|" in line}
+    assert "tutti.job" in imported
+    assert imported.isdisjoint({"typer", "click", "rich", "subprocess", "dataclasses", "difflib"})

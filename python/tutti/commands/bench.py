@@ -16,6 +16,7 @@ from typing import Any, Optional
 import typer
 
 from tutti import arguments, launch, measure, mpi, paths, probe, sizes
+from tutti.commands.declare import declared
 from tutti.errors import UsageError
 from tutti.reporters import bench_json, bench_table, overlap_table, progress
 
@@ -34,14 +35,14 @@ def bench(
     collectives: list[str] = typer.Argument(
         ..., metavar="COLLECTIVE...", help="Of " + ", ".join(COLLECTIVES) + "; or all."
     ),
-    ranks_text: Optional[str] = arguments.RANKS,
+    ranks_text: Optional[str] = declared(arguments.RANKS),
     overlap: bool = typer.Option(
         False,
         "--overlap",
         help="Of the nonblocking collectives: how much can be computed meanwhile. "
         "-n may be a list, 2,3,4, of runs that share the same work.",
     ),
-    comm_cores_text: Optional[str] = arguments.COMM_CORES,
+    comm_cores_text: Optional[str] = declared(arguments.COMM_CORES),
     size_text: str = typer.Option(
         "8:4M", "--sizes", metavar="A:B", help="Powers of two from A to B, or a list: 8,64K,4M."
     ),
@@ -57,8 +58,8 @@ def bench(
     plot_file: Optional[Path] = typer.Option(
         None, "--plot", metavar="FILE", help="Draw time against size (.png, .svg, .pdf)."
     ),
-    mpi_path: Optional[str] = arguments.MPI,
-    allow_root: bool = arguments.ALLOW_ROOT,
+    mpi_path: Optional[str] = declared(arguments.MPI),
+    allow_root: bool = declared(arguments.ALLOW_ROOT),
 ) -> None:
     names = chosen(collectives, overlap)
     arguments.check_one_of("--memory", memory, ("heap", "static", "mmap"))

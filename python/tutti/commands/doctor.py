@@ -13,7 +13,7 @@ from tutti import mpi, paths, probe
 from tutti.errors import InstallationError
 from tutti.reporters import checks
 from tutti.reporters.checks import Check
-from tutti.reporters.text import plural, show_bytes
+from tutti.reporters.quantities import plural, show_bytes
 
 
 def register(app: typer.Typer) -> None:

@@ -14,6 +14,7 @@ from typing import Optional
 import typer
 
 from tutti import arguments, launch, mpi, paths
+from tutti.commands.declare import declared
 from tutti.errors import InstallationError, NoMpiError, UsageError, nearest
 
 # How each shell sets a variable; the value comes quoted.
@@ -29,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def env(
-    mpi_path: Optional[str] = arguments.MPI,
+    mpi_path: Optional[str] = declared(arguments.MPI),
     shell: Optional[str] = typer.Option(
         None, "--shell", metavar="sh|csh|fish", help="Whose syntax to use. Default: from $SHELL."
     ),

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tutti.reporters.checks import machine_line
-from tutti.reporters.text import save_figure, show_bytes
+from tutti.reporters.quantities import show_bytes
+from tutti.reporters.text import save_figure
 
 # Distinguishable without colour as well: dark, orange, grey dashes.
 LINES = (

@@ -10,7 +10,8 @@ from typing import Any
 from rich.markup import escape
 
 from tutti.reporters.checks import machine_line
-from tutti.reporters.text import console, show_bytes, table
+from tutti.reporters.quantities import show_bytes
+from tutti.reporters.text import console, table
 
 
 def print_table(machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from rich.markup import escape
 
-from tutti.reporters.text import console, plural, show_bytes
+from tutti.reporters.quantities import plural, show_bytes
+from tutti.reporters.text import console
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tutti.reporters.text import console, plural, table
+from tutti.reporters.quantities import plural
+from tutti.reporters.text import console, table
 
 NAMES = {"rows": "Bcast and Reduce", "growing": "Gather and Scatter"}
 

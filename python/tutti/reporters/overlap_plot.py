@@ -9,7 +9,8 @@ from typing import Any
 
 from tutti.reporters.checks import machine_line
 from tutti.reporters.overlap_table import setting
-from tutti.reporters.text import plural, save_figure, show_bytes
+from tutti.reporters.quantities import plural, show_bytes
+from tutti.reporters.text import save_figure
 
 # The MPI dark, Tutti orange; what communicates and computes in full colour, what only communicates
 # pale.

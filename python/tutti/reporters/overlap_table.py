@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from tutti.reporters.bench_table import show_time
 from tutti.reporters.checks import machine_line
-from tutti.reporters.text import console, plural, show_bytes, table
+from tutti.reporters.quantities import plural, show_bytes
+from tutti.reporters.text import console, table
 
 HEADINGS = (
     "collective", "ranks", "size", "compute",

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from tutti.reporters.bench_table import show_time
-from tutti.reporters.text import console, plural, show_bytes, table
+from tutti.reporters.quantities import plural, show_bytes
+from tutti.reporters.text import console, table
 
 
 def title(result: dict[str, Any]) -> str:

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The few lines that end `tutti run`."""
+"""The few lines that end `tutti run`.
+
+They come after every job, so this does without the library that prints the other tables: to import
+that takes as long as to start a small job.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
 from pathlib import Path
 from typing import Any, Optional
 
-from rich.markup import escape
-
 from tutti.errors import InstallationError
-from tutti.reporters.text import console, plural, show_bytes, table
+from tutti.reporters.quantities import plural, show_bytes
 
 VERSION = 1
 MOST_LAST_WORDS = 3  # every rank that noticed says much the same
@@ -38,32 +42,48 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None) -> None:
-    out = console(stderr=True)
     where = plural(report["ranks"], "rank")
     if report["nodes"] > 0:  # known to rank 0
         where += f" on {plural(report['nodes'], 'node')}"
-    out.print(f"\n[bold]tutti[/]: {escape(mpi)}, {where}")
+    _say(f"\n{_bold('tutti')}: {mpi}, {where}")
     calls = [row for row in report["calls"] if row["seen"] > 0]
     if calls:
-        rows = table("collective", "seen", "by Tutti", "by the MPI", "bytes", right=4)
-        for row in calls:
-            counts = (str(row[key]) for key in ("seen", "taken", "left"))
-            rows.add_row(row["collective"], *counts, show_bytes(row["bytes"]))
-        out.print(rows)
+        _print_calls(calls)
     else:
-        out.print("no collective that Tutti knows was called")
+        _say("no collective that Tutti knows was called")
     for row in calls:
         for reason, count in sorted(row.get("reasons", {}).items(), key=lambda item: -item[1]):
-            out.print(f"left to the MPI: {row['collective']} {count}x, {escape(reason)}")
+            _say(f"left to the MPI: {row['collective']} {count}x, {reason}")
     moved = [(way, count) for way, count in report["ways"].items() if count > 0]
     if moved:
         parts = (f"{show_bytes(count)} by {WAYS.get(way, way)}" for way, count in moved)
-        out.print("moved: " + ", ".join(parts))
+        _say("moved: " + ", ".join(parts))
     for note in report.get("notes", []):
-        out.print(f"note: {escape(note)}")
+        _say(f"note: {note}")
     if trace is not None:
-        out.print(f"trace: {escape(str(trace))}", soft_wrap=True)
-    out.print(f"next: `{escape(_next_command(report, calls, trace))}`", soft_wrap=True)
+        _say(f"trace: {trace}")
+    _say(f"next: `{_next_command(report, calls, trace)}`")
+
+
+def _print_calls(calls: list[dict[str, Any]]) -> None:
+    rows = [("collective", "seen", "by Tutti", "by the MPI", "bytes")]
+    for row in calls:
+        counts = (str(row[key]) for key in ("seen", "taken", "left"))
+        rows.append((row["collective"], *counts, show_bytes(row["bytes"])))
+    first, *others = (max(map(len, column)) for column in zip(*rows))
+    for at, (name, *numbers) in enumerate(rows):
+        cells = (number.rjust(width) for number, width in zip(numbers, others))
+        line = "  ".join((name.ljust(first), *cells))
+        _say(_bold(line) if at == 0 else line)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _bold(text: str) -> str:
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb"
+    return text if plain or not sys.stderr.isatty() else f"\033[1m{text}\033[0m"
 
 
 def _near(file: Path) -> str:
@@ -75,16 +95,15 @@ def _near(file: Path) -> str:
 def print_last_words(text: str) -> None:
     """Why ranks ended the job: launchers may throw away what they print just before the end."""
     said = list(dict.fromkeys(text.splitlines()))
-    out = console(stderr=True)
     for line in said[:MOST_LAST_WORDS]:
-        out.print(f"[bold]the job ended because[/]: {escape(line.removeprefix('tutti: '))}")
+        _say(f"{_bold('the job ended because')}: {line.removeprefix('tutti: ')}")
     if len(said) > MOST_LAST_WORDS:
-        out.print(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
+        _say(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
 
 
 def print_no_trace() -> None:
     """The job failed."""
-    console(stderr=True).print("no trace: the job writes it at MPI_Finalize")
+    _say("no trace: the job writes it at MPI_Finalize")
 
 
 def _next_command(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reporters share: consoles that do not wrap in files, and quantities for people."""
+"""What the reporters share: consoles that do not wrap in files, and files."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +13,6 @@ from rich.table import Table
 from tutti.errors import UsageError
 
 WIDE = 1000
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def console(stderr: bool = False) -> Console:
@@ -30,21 +29,6 @@ def table(*headings: str, right: int = 0) -> Table:
         numeric = index >= len(headings) - right
         result.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     return result
-
-
-def show_bytes(count: Optional[float]) -> str:
-    """``"4 MiB"``: at most one decimal, none for whole numbers."""
-    if count is None:
-        return "?"
-    unit = 0
-    while count >= 1024 and unit + 1 < len(UNITS):
-        count /= 1024
-        unit += 1
-    return f"{count:.0f} {UNITS[unit]}" if count == int(count) else f"{count:.1f} {UNITS[unit]}"
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def write_file(path: Path, content: str) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from rich.markup import escape
 
-from tutti.reporters.text import console, plural, table
+from tutti.reporters.quantities import plural
+from tutti.reporters.text import console, table
 from tutti.reporters.trace_kinds import show_time
 from tutti.trace import KINDS, Span, Trace
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
-from tutti.reporters.text import plural, save_figure, show_bytes
+from tutti.reporters.quantities import plural, show_bytes
+from tutti.reporters.text import save_figure
 from tutti.reporters.trace_kinds import COLORS, LEGEND, MESSAGE_COLOR, show_time, unit_of
 from tutti.reporters.trace_summary import times_by_kind
 from tutti.trace import KINDS, Message, Span, Trace

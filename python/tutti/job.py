@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `tutti run` does.
+
+It starts as often as programs do, so this imports little: `--help` alone needs the other commands'
+library for command lines.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from tutti import arguments, launch, mpi, paths, process
+from tutti.arguments import Option
+from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
+
+TRACE = Option(("--trace",), "Record what runs on each core, for `tutti trace`.", "FILE")
+QUIET = Option(("--quiet", "-q"), "No summary at the end.")
+HELP = Option(("--help",), "Show this message and exit.")
+OPTIONS = (
+    arguments.RANKS,
+    arguments.MPI,
+    arguments.COMM_CORES,
+    TRACE,
+    QUIET,
+    arguments.ALLOW_ROOT,
+    HELP,
+)
+NAMED = {name: option for option in OPTIONS for name in option.names}
+
+# The launcher looks for programs there.
+ELSEWHERE = {"--wdir", "-wdir", "--wd", "-wd", "--path", "-path"}
+
+
+class Words(NamedTuple):
+    """A command line, taken apart."""
+
+    own: dict[Option, str]  # the last value of each; a flag's is empty
+    launcher: list[str]
+    program: list[str]
+
+
+def split(words: Sequence[str]) -> Words:
+    """Tutti's options, the launcher's options, and the program with its arguments."""
+    own: dict[Option, str] = {}
+    others: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        if word == "--":
+            return Words(own, others, list(words[at + 1 :]))
+        option = NAMED.get(name)
+        if option is not None:
+            if option.metavar is None:
+                if equals:
+                    raise _usage(f"option '{name}' does not take a value")
+            elif not equals:
+                at += 1
+                if at == len(words):
+                    raise _usage(f"option '{name}' requires an argument")
+                value = words[at]
+            own[option] = value
+        elif word.startswith("-") or others:
+            others.append(word)
+        else:
+            return Words(own, [], list(words[at:]))
+        at += 1
+    if others and HELP not in own:
+        hint = nearest(others[0], NAMED)
+        raise UsageError(
+            f"`tutti run` has no option {others[0]}{hint}; to hand it to the launcher, "
+            "put `--` before the program"
+        )
+    return Words(own, [], [])
+
+
+def _usage(problem: str) -> UsageError:
+    return UsageError(f"{problem} (`tutti run --help` shows what it takes)")
+
+
+def run(words: Words) -> int:
+    """The exit code of the job, or of what kept it from running."""
+    own, launcher_options, program = words
+    if not program:
+        raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
+    ranks = arguments.rank_count(own.get(arguments.RANKS))
+    comm_cores = arguments.communication_cores(own.get(arguments.COMM_CORES))
+    trace = trace_file(Path(own[TRACE]) if TRACE in own else None)
+    quiet = QUIET in own
+    found = mpi.find(own.get(arguments.MPI))
+    check_program(program[0], launcher_options)
+    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own)
+    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
+        report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json").absolute()
+        before, before_trace = _written(report), _written(trace)
+        last_words = report.with_name(report.name + ".fatal")  # what ranks said last
+        heard = last_words.stat().st_size if last_words.exists() else 0
+        more = options_of(comm_cores, trace)
+        code = _start(found, job, report, more, quiet)
+        if last_words.exists():
+            said = last_words.read_bytes()[heard:].decode(errors="replace")
+            _summary().print_last_words(said)
+            code = code or int(bool(said))  # launchers may forget
+        reported = _written(report) != before
+        traced = trace if _written(trace) != before_trace else None
+        if reported and not quiet:
+            _summary().print_summary(_summary().read(report), str(found), traced)
+        elif trace is not None and code != 0 and not quiet:
+            _summary().print_no_trace()
+    if not reported:
+        code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
+    return code
+
+
+def trace_file(named: Optional[Path]) -> Optional[Path]:
+    """Where the trace goes, wherever a rank may run; None without one."""
+    if named is None and os.environ.get("TUTTI_TRACE"):
+        named = Path(os.environ["TUTTI_TRACE"])
+    if named is None:
+        return None
+    arguments.check_outputs(named)
+    file = named.resolve()
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{named} cannot be written: it is no ordinary file")
+    if not os.access(file.parent, os.W_OK):
+        raise UsageError(f"{named} cannot be written: {file.parent} is not yours to write to")
+    if os.environ.get("TUTTI_OFF") == "1":
+        raise UsageError("there is nothing to trace with TUTTI_OFF=1: unset it, or drop --trace")
+    return file
+
+
+def options_of(comm_cores: int, trace: Optional[Path]) -> dict[str, str]:
+    """The library's options that the command line has set."""
+    options = launch.core_variables(comm_cores)
+    return options if trace is None else {**options, "TUTTI_TRACE": str(trace)}
+
+
+def _start(
+    found: mpi.Mpi, job: launch.Job, report: Path, options: dict[str, str], quiet: bool
+) -> int:
+    with paths.preloadable_library() as library:
+        variables = launch.rank_variables(found, library, os.environ, report)
+        variables.update(options)
+        started = launch.build(found, job, variables, os.environ)
+        if not quiet:
+            for note in started.notes:
+                print(f"tutti: {note}", file=sys.stderr)
+        meanwhile = None if quiet else _summary
+        return process.run(started.words, started.environment, meanwhile)
+
+
+def _summary() -> Any:
+    """What prints the summary: to import it takes as long as to start a small job."""
+    return importlib.import_module("tutti.reporters.summary")
+
+
+def _written(file: Optional[Path]) -> Optional[int]:
+    return file.stat().st_mtime_ns if file is not None and file.exists() else None
+
+
+def check_program(word: str, launcher_options: list[str]) -> None:
+    """One clear sentence for what a launcher would say on a page, once a rank."""
+    if not Path(word).is_absolute() and not ELSEWHERE.isdisjoint(launcher_options):
+        return
+    if os.sep not in word:
+        if shutil.which(word) is None:
+            here = Path(word).is_file()
+            hint = f" (did you mean './{word}'?)" if here else ""
+            raise NotFoundError(f"there is no program '{word}' in PATH{hint}")
+        return
+    path = Path(word)
+    if not path.exists():
+        raise NotFoundError(f"there is no program {word}")
+    if path.is_dir():
+        raise CannotExecuteError(f"{word} is a directory, not a program")
+    if not os.access(path, os.X_OK):
+        raise CannotExecuteError(f"{word} is not executable (chmod +x, or name its interpreter)")
+
+
+def _without_report(program: str, code: int, elsewhere: bool) -> int:
+    # A job that failed or was stopped writes no report, and its own exit code says more. Nor does
+    # one whose rank 0 is on another node leave it here.
+    if code != 0 or elsewhere or os.environ.get("TUTTI_OFF") == "1":
+        return code
+    raise NotMpiError(
+        f"{program} ended without calling MPI_Init and MPI_Finalize under Tutti: is it an MPI "
+        "program, built for this MPI and not linked statically with it?"
+    )

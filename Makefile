@@ -26,12 +26,12 @@ test-clients: setup  ## other people's programs under Tutti, all of it: half an 
 	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
 
-test-apps: setup  ## scientific applications of Debian, bare and under Tutti: the same results? Five minutes
+test-apps: setup  ## whole applications, bare and under Tutti: the same results? Eight minutes
 	@scripts/build.sh tutti_package
 	@scripts/install_apps.sh
 	@OMP_NUM_THREADS=1 .venv/bin/python -m pytest -p no:cacheprovider tests/clients/test_apps.py --whole -v
 
-record-apps: setup  ## how long they take, in pairs: ten minutes alone on a quiet machine; writes results/
+record-apps: setup  ## how long they take, in pairs: twenty minutes alone on a quiet machine; writes results/
 	@scripts/build.sh tutti_package
 	@scripts/install_apps.sh
 	@.venv/bin/python scripts/record_apps.py

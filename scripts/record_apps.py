@@ -48,6 +48,7 @@ class Row:
     """Medians over all pairs; ratios are those of each pair, Tutti's to the bare one's."""
 
     app: str
+    communicates: bool
     ranks: int
     bare_s: float
     tutti_s: float
@@ -94,6 +95,7 @@ def measure(app: App, ranks: int, pairs: int, console: Console) -> Row:
     ratios = [b.wall_s / a.wall_s for a, b in zip(bare, ours)]
     return Row(
         app.name,
+        app.communicates,
         ranks,
         round(median(bare, "wall_s"), 3),
         round(median(ours, "wall_s"), 3),
@@ -139,9 +141,21 @@ def markdown(described: dict, rows: list[Row], pairs: int) -> str:
         "|" + "---|" * len(HEAD),
         *("| " + " | ".join(cells(row)) + " |" for row in rows),
         "",
-        f"Geometric mean of the ratios: {statistics.geometric_mean(r.ratio for r in rows):.3f}.",
+        *means(rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def means(rows: list[Row]) -> list[str]:
+    lines = []
+    for communicates in (False, True):
+        ratios = [row.ratio for row in rows if row.communicates == communicates]
+        which = (
+            "programs whose collectives take a tenth or more" if communicates else "applications"
+        )
+        if ratios:
+            lines.append(f"Geometric mean of {which}: {statistics.geometric_mean(ratios):.3f}.")
+    return lines
 
 
 def main() -> int:
@@ -170,6 +184,7 @@ def main() -> int:
     for row in rows:
         table.add_row(*cells(row))
     console.print(table)
+    console.print("\n".join(means(rows)), highlight=False)
     if not given.only:
         path = given.results / (machine.file_name(described) + "-apps")
         record = {

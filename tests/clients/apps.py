@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scientific applications as Debian builds them, with small inputs, and what their results are."""
+"""Scientific applications as Debian builds them, with small inputs, and what their results are; and
+programs of our own in Python whose collectives take a tenth of the time or more."""
 
 from __future__ import annotations
 
 import gzip
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 INPUTS = Path(__file__).with_name("inputs")
 
 
@@ -30,13 +33,14 @@ class App:
     ones, but for `tolerance` (relative)."""
 
     name: str
-    package: str  # Debian's
+    package: str  # Debian's; of our own, none
     command: tuple[str, ...]
     result: Callable[[str], list[float]]
     tolerance: float = 0.0
     file: str = ""
     inputs: tuple[str, ...] = ()  # in the folder beside this file
     prepare: Callable[[Path], None] = field(default=lambda folder: None)
+    communicates: bool = False  # collectives take a tenth of its time or more
 
     @property
     def installed(self) -> bool:
@@ -146,8 +150,42 @@ APPS = (
         file="hpccoutf.txt",
         inputs=("hpccinf.txt",),
     ),
+    App(
+        "pagerank.py",
+        "",
+        (sys.executable, "pagerank.py"),
+        numbers(r"(?:steps|largest) (\S+)"),
+        tolerance=1e-8,
+        inputs=("pagerank.py",),
+        communicates=True,
+    ),
+    App(
+        "logistic.py",
+        "",
+        (sys.executable, "logistic.py"),
+        numbers(r"loss (\S+)"),
+        tolerance=1e-9,
+        inputs=("logistic.py",),
+        communicates=True,
+    ),
+    App(
+        "tally.py",
+        "",
+        (sys.executable, "tally.py"),
+        numbers(r"(?:middle|\+-|all) ([0-9.]+)"),
+        inputs=("tally.py",),
+        communicates=True,
+    ),
+    App(
+        "digits.py",
+        "",
+        (sys.executable, str(ROOT / "examples" / "digits" / "digits.py"), "--epochs", "160"),
+        numbers(r"accuracy (\S+)"),
+        tolerance=0.003,
+        communicates=True,
+    ),
 )
 
 
 if __name__ == "__main__":  # for scripts/install_apps.sh
-    print(" ".join(app.package for app in APPS))
+    print(" ".join(app.package for app in APPS if app.package))

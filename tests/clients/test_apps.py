@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scientific applications of Debian: the same results under Tutti as bare. `make test-apps`
+"""Whole applications: the same results under Tutti as bare. `make test-apps`
 installs them."""
 
 from __future__ import annotations

@@ -107,8 +107,6 @@ void learn(std::uint64_t pages);
 
 // huge.cc: makes the file, sets heap.fd, file, huge and why_small. False: refused.
 [[nodiscard]] bool create_file(std::size_t bytes);
-// Whether the kernel gives huge pages to memory that did not ask for any, where they fit.
-[[nodiscard]] bool huge_pages_come_unasked();
 // What a block of `pages` is best aligned to, in pages.
 [[nodiscard]] std::uint32_t best_alignment(std::uint32_t pages);
 // Of a block, whose pages before `from` are resident anyway: those of the others that fill huge

@@ -3,13 +3,12 @@
 // so they are asked for inside large blocks alone, and nowhere else, whatever the kernel's settings
 // for other memory.
 #include <algorithm>
-#include <cstring>
+#include <string_view>
 
 #include "base/base.h"
 #include "commons/heap.h"
 #include "os/huge_file.h"
 #include "os/mapping.h"
-#include "os/small_file.h"
 
 namespace tutti::commons {
 namespace {
@@ -20,24 +19,27 @@ bool may_wish() {
   return heap.huge && heap.mode.load(std::memory_order_relaxed) != Mode::exclusive;
 }
 
+const char* why_not_ask() {
+  const std::string_view wish = options().commons_huge;
+  if (wish == "0") return "TUTTI_COMMONS_HUGE is 0";
+  // With THP always the program pays for huge pages without Tutti, too.
+  if (wish == "auto" && os::host_takes_free_memory() && !os::huge_pages_come_unasked())
+    return "the machine's host takes free memory back, where huge pages take long to get";
+  return "";
+}
+
 }  // namespace
 
 bool create_file(std::size_t bytes) {
   constexpr const char* name = "tutti-commons";
-  heap.huge = options().commons_huge;
-  heap.why_small = "TUTTI_COMMONS_HUGE is 0";
+  heap.why_small = why_not_ask();
+  heap.huge = *heap.why_small == '\0';
   heap.fd = heap.huge ? os::create_huge_file(name, bytes, &heap.file, &heap.why_small) : -1;
   if (heap.fd >= 0)
     heap.why_small = "";
   else
     heap.fd = os::create_memfd(name, bytes, &heap.file);
   return heap.fd >= 0;
-}
-
-bool huge_pages_come_unasked() {
-  char text[64];
-  return os::read_file("/sys/kernel/mm/transparent_hugepage/enabled", text) &&
-         std::strstr(text, "[always]") != nullptr;
 }
 
 std::uint32_t best_alignment(std::uint32_t pages) {

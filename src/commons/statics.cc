@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "commons/commons.h"
 #include "commons/heap.h"
+#include "os/huge_file.h"
 #include "os/keep_errno.h"
 #include "os/mapping.h"
 #include "os/program.h"
@@ -52,7 +53,7 @@ const char* move_in(const os::Pages& statics) {
     return "the kernel refuses";
   }
   // Programs have arrays for their largest case and touch a part of them, here and there.
-  if (heap.huge && huge_pages_come_unasked())
+  if (heap.huge && os::huge_pages_come_unasked())
     os::prefer_huge_pages(statics.first, statics.bytes);
   else
     wish_for_small_pages(static_cast<PageIndex>(offset_of(block) / page_bytes),

@@ -11,8 +11,11 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 #include "os/mapping.h"
+#include "os/small_file.h"
 
 namespace tutti::os {
 namespace {
@@ -158,6 +161,27 @@ int create_huge_file(const char* name, std::size_t bytes, FileId* id, const char
   }
   *id = {status.st_dev, status.st_ino};
   return move_out_of_the_way(order.fd);
+}
+
+bool huge_pages_come_unasked() {
+  char text[64];
+  return read_file("/sys/kernel/mm/transparent_hugepage/enabled", text) &&
+         std::strstr(text, "[always]") != nullptr;
+}
+
+bool host_takes_free_memory() {
+  char text[32];
+  return read_file("/sys/module/page_reporting/parameters/page_reporting_order", text) &&
+         is_reported_order(text);
+}
+
+bool is_reported_order(const char* text) {
+  // Where nobody has asked for reports it is -1, unsigned, or (before Linux 6.1) the first order
+  // that no block has.
+  constexpr unsigned long largest_order = 10;
+  char* end = nullptr;
+  const unsigned long order = std::strtoul(text, &end, 10);
+  return end != text && order <= largest_order;
 }
 
 }  // namespace tutti::os

@@ -19,4 +19,15 @@ namespace tutti::os {
 [[nodiscard]] int create_huge_file(const char* name, std::size_t bytes, FileId* id,
                                    const char** why_not);
 
+// THP is `always`: memory has huge pages without asking for them, where they fit.
+[[nodiscard]] bool huge_pages_come_unasked();
+
+// This is a virtual machine that tells its host which memory is free, and the host takes that back
+// (free page reporting). A huge page that lay free for a few seconds costs a fault of the host's
+// for each of its small pages when it is touched: ten times what it cost otherwise, and several
+// times what small pages do, which seldom come from there.
+[[nodiscard]] bool host_takes_free_memory();
+// The same of what the kernel says of it.
+[[nodiscard]] bool is_reported_order(const char* text);
+
 }  // namespace tutti::os

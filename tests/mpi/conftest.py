@@ -21,6 +21,7 @@ from mpis import PROGRAMS, Mpi
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "alone: measures, or needs all cores or much memory")
+    os.environ.setdefault("TUTTI_COMMONS_HUGE", "1")  # also where a machine may be better without
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,6 +11,7 @@
 
 #include "commons/heap.h"
 #include "commons_testing.h"
+#include "os/huge_file.h"
 #include "os/program.h"
 
 namespace tutti::commons {
@@ -126,7 +127,7 @@ TEST(CommonsStatics, TouchedHereAndThereCostWhatTheyWouldWithoutTutti) {
   if (*heap.why_small != '\0') GTEST_SKIP() << heap.why_small;
   const std::size_t before = resident_bytes();
   for (std::size_t at = 256 * mib; at < 384 * mib; at += 2 * mib) g_sparse[at] = 1;
-  EXPECT_EQ(resident_bytes() - before, 64 * (huge_pages_come_unasked() ? 2 * mib : 4 * kib));
+  EXPECT_EQ(resident_bytes() - before, 64 * (os::huge_pages_come_unasked() ? 2 * mib : 4 * kib));
 }
 
 TEST(CommonsStatics, AfterAForkNeitherSideSeesWhatTheOtherWrites) {

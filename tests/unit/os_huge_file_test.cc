@@ -185,5 +185,13 @@ TEST(HugeFile, TakesLessThanTwoMilliseconds) {
   EXPECT_LT(std::chrono::duration<double>(least).count(), 2e-3);
 }
 
+TEST(FreePageReporting, IsOnWhereAnOrderIsReported) {
+  EXPECT_TRUE(is_reported_order("9\n"));
+  EXPECT_TRUE(is_reported_order("10\n"));
+  EXPECT_FALSE(is_reported_order("4294967295\n"));  // nobody has asked for reports
+  EXPECT_FALSE(is_reported_order("11\n"));          // the same, Linux 5.14 to 6.0
+  EXPECT_FALSE(is_reported_order(""));
+}
+
 }  // namespace
 }  // namespace tutti::os

@@ -21,6 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import machine
+from recording import QUIET_LOAD
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -170,6 +171,9 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=130)
     described = machine.describe()
+    if described["load_before"] > QUIET_LOAD:
+        load = described["load_before"]
+        console.print(f"The machine is busy (load {load}): expect noise.", style="red")
     rows = []
     for app in APPS:
         if given.only and app.name not in given.only:

@@ -23,6 +23,8 @@ inline constinit std::atomic<std::size_t> bytes{0};
 // Code that allocates for itself alone.
 inline constinit std::atomic<std::uintptr_t> apart{0};
 inline constinit std::atomic<std::size_t> apart_bytes{0};
+// How often pages have become holes.
+inline constinit std::atomic<std::uint64_t> punches{0};
 }  // namespace detail
 
 // What this code allocates is no buffer of the program's, and not served: that of the MPI, whose
@@ -104,6 +106,10 @@ struct Share {
 // NUMA node, by its policy, and charged to its cgroup, where otherwise they would be those of the
 // peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
 void populate(const void* address, std::size_t bytes);
+// As long as this is the same, what was populated still is. For who holds the buffer.
+[[nodiscard]] inline std::uint64_t populated_since() {
+  return detail::punches.load(std::memory_order_relaxed);
+}
 
 // Puts the static variables of the main program (its .bss, if it is as large as the options say)
 // into the commons, at their own addresses. owns() stays false for them: they are nobody's to free.

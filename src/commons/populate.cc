@@ -53,6 +53,8 @@ void populate(const void* address, std::size_t bytes) {
 }
 
 void forget_populated(PageIndex first, std::uint32_t pages) {
+  // Who has the pages next has taken the mutex, and sees it.
+  detail::punches.fetch_add(1, std::memory_order_relaxed);
   for_each_word(first, std::uint64_t{first} + pages,
                 [](std::atomic<std::uint64_t>& word, std::uint64_t bits) {
                   if (word.load(std::memory_order_relaxed) != 0)

@@ -80,18 +80,15 @@ void Peers::free_scratch() {
   scratch_bytes_ = 0;
 }
 
-std::byte* Peers::scratch(std::size_t bytes) {
-  if (bytes > scratch_bytes_) {
-    void* memory = std::aligned_alloc(page_bytes, round_up(bytes, page_bytes));
-    if (memory == nullptr) {
-      log::fatal("out of memory: %zu bytes of scratch for a collective", bytes);
-      std::abort();
-    }
-    if (scratch_bytes_ > 0) std::memcpy(memory, scratch_.get(), scratch_bytes_);
-    scratch_.reset(static_cast<std::byte*>(memory));
-    scratch_bytes_ = bytes;
+void Peers::grow_scratch(std::size_t bytes) {
+  void* memory = std::aligned_alloc(page_bytes, round_up(bytes, page_bytes));
+  if (memory == nullptr) {
+    log::fatal("out of memory: %zu bytes of scratch for a collective", bytes);
+    std::abort();
   }
-  return scratch_.get();
+  if (scratch_bytes_ > 0) std::memcpy(memory, scratch_.get(), scratch_bytes_);
+  scratch_.reset(static_cast<std::byte*>(memory));
+  scratch_bytes_ = bytes;
 }
 
 }  // namespace tutti::fabric

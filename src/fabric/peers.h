@@ -91,8 +91,15 @@ class Peers {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
     return memory::offer(buffer, bytes, ways_);
   }
-  void populate(const void* buffer, std::size_t bytes) const {
-    if (ways_.mapped && !threads()) commons::populate(buffer, bytes);
+  // Programs repeat their calls.
+  void populate(const void* buffer, std::size_t bytes) {
+    if (!ways_.mapped || threads()) return;
+    const std::uint64_t since = commons::populated_since();
+    if (populated_.buffer == buffer && populated_.bytes >= bytes && populated_.since == since)
+        [[likely]]
+      return;
+    commons::populate(buffer, bytes);
+    populated_ = {buffer, bytes, since};
   }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {
     const memory::Reach* reach = peers_[static_cast<std::size_t>(peer)].reach;
@@ -100,7 +107,11 @@ class Peers {
   }
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
   void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);
-  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
+    if (bytes > scratch_bytes_) [[unlikely]]
+      grow_scratch(bytes);
+    return scratch_.get();
+  }
   // Between two collectives: gives back what only a large one needed, `moved` bytes of it.
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
@@ -115,6 +126,7 @@ class Peers {
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
   static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
+  void grow_scratch(std::size_t bytes);
   void free_scratch();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
@@ -133,6 +145,11 @@ class Peers {
   };
   std::unique_ptr<std::byte, Free> scratch_;
   std::size_t scratch_bytes_ = 0;
+  struct {
+    const void* buffer = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t since = 0;
+  } populated_;  // at last
 };
 
 }  // namespace tutti::fabric

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -69,11 +70,13 @@ def start(
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+            # Not job.wait(limit_s), which looks every 50 ms.
+            ended = os.pidfd_open(job.pid)
             try:
-                code = job.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                code = -1
+                in_time = bool(select.select([ended], [], [], limit_s)[0])
+                code = job.wait() if in_time else -1
             finally:
+                os.close(ended)
                 end(job)
             output.seek(0)
             said = output.read()

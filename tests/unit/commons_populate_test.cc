@@ -27,9 +27,11 @@ TEST(CommonsPopulate, AgainAfterTheyHaveBeenGivenBack) {
   populate(block, mib);
   const std::size_t all = resident_bytes();
   if (all == before) GTEST_SKIP() << "before Linux 5.14";
+  const std::uint64_t since = populated_since();
   release(block);
   trim();
   ASSERT_EQ(resident_bytes(), before);
+  EXPECT_NE(populated_since(), since);
   unsigned char* next = take(mib);
   ASSERT_EQ(next, block);
   populate(next, mib);

@@ -21,7 +21,10 @@ __attribute__((noinline)) static void mark(void) { __asm__ volatile("nop"); }
 static void count(pid_t rank, int attached) {
   int status = 0;
   long steps = 0;
-  ptrace(PTRACE_ATTACH, rank, 0, 0);
+  if (ptrace(PTRACE_ATTACH, rank, 0, 0) != 0) {
+    perror("instructions: ptrace");
+    return;
+  }
   waitpid(rank, &status, 0);
   if (write(attached, "", 1) != 1) return;
   for (int calls = 0; calls <= counted;) {
@@ -59,9 +62,11 @@ int main(int argc, char** argv) {
   const pid_t counter = fork();  // before there is an MPI
   if (counter == 0) {
     char word;
+    close(attached[0]);
     if (read(begin[0], &word, 1) == 1) count(rank_process, attached[1]);
     _exit(0);
   }
+  close(attached[1]);  // so that it ends with who holds the other
   prctl(PR_SET_PTRACER, counter, 0, 0, 0);
   MPI_Init(&argc, &argv);
   int rank = 0;

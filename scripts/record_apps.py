@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import machine
-from recording import QUIET_LOAD
+from recording import say_if_busy
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -171,9 +171,7 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=130)
     described = machine.describe()
-    if described["load_before"] > QUIET_LOAD:
-        load = described["load_before"]
-        console.print(f"The machine is busy (load {load}): expect noise.", style="red")
+    say_if_busy(described, console)
     rows = []
     for app in APPS:
         if given.only and app.name not in given.only:

@@ -19,6 +19,12 @@ from tutti.errors import TuttiError
 QUIET_LOAD = 0.5  # processes that want to run, on average of the last minute
 
 
+def say_if_busy(described: dict, console: Console) -> None:
+    load = described["load_before"]
+    if load > QUIET_LOAD:
+        console.print(f"The machine is busy (load {load}): expect noise.", style="red")
+
+
 class Recording:
     """From the command line to the two files in results/."""
 
@@ -39,9 +45,7 @@ class Recording:
         if not self.console.is_terminal:
             self.console = Console(width=170)
         self.machine = machine.describe()
-        if self.machine["load_before"] > QUIET_LOAD:
-            load = self.machine["load_before"]
-            self.console.print(f"The machine is busy (load {load}): expect noise.", style="red")
+        say_if_busy(self.machine, self.console)
         self.begin = time.monotonic()
         self.end = self.begin + 60 * arguments.minutes if minutes is not None else float("inf")
         self.all = mpis(arguments.mpis.absolute())

@@ -157,7 +157,7 @@ def _start(
 
 
 def _summary() -> Any:
-    """What prints the summary: to import it takes as long as to start a small job."""
+    """What prints the summary: there is time to import it while the job runs."""
     return importlib.import_module("tutti.reporters.summary")
 
 

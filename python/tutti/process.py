@@ -61,7 +61,13 @@ def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float
         try:
             nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
             printed = [(os.POSIX_SPAWN_DUP2, writer, stream) for stream in (1, 2)]
-            child = os.posix_spawn(words[0], words, environment, file_actions=[nothing, *printed])
+            child = os.posix_spawn(
+                words[0],
+                words,
+                environment,
+                file_actions=[nothing, *printed],
+                setsigdef=IGNORED_BY_PYTHON,
+            )
         finally:
             os.close(writer)
         output = b""

@@ -22,8 +22,7 @@ bool may_wish() {
 const char* why_not_ask() {
   const std::string_view wish = options().commons_huge;
   if (wish == "0") return "TUTTI_COMMONS_HUGE is 0";
-  // With THP always the program pays for huge pages without Tutti, too.
-  if (wish == "auto" && os::host_takes_free_memory() && !os::huge_pages_come_unasked())
+  if (wish == "auto" && os::huge_pages_take_long())
     return "the machine's host takes free memory back, where huge pages take long to get";
   return "";
 }

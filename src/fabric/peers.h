@@ -91,7 +91,7 @@ class Peers {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
     return memory::offer(buffer, bytes, ways_);
   }
-  // Programs repeat their calls.
+  // Of a buffer that had its pages at the last call, and has them still, nothing is asked.
   void populate(const void* buffer, std::size_t bytes) {
     if (!ways_.mapped || threads()) return;
     const std::uint64_t since = commons::populated_since();
@@ -116,8 +116,7 @@ class Peers {
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
       free_scratch();
-    if (moved < memory::Windows::smallest || ways_.windows == nullptr) return;
-    ways_.windows->moved(moved, peers_.size() - 1);
+    if (ways_.windows != nullptr) ways_.windows->moved(moved, peers_.size() - 1);
   }
 
  protected:
@@ -149,7 +148,7 @@ class Peers {
     const void* buffer = nullptr;
     std::size_t bytes = 0;
     std::uint64_t since = 0;
-  } populated_;  // at last
+  } populated_;  // the last one
 };
 
 }  // namespace tutti::fabric

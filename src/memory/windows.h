@@ -31,12 +31,9 @@ class Windows {
   // Until then there is no bound. Before any of it is there.
   void bound(const Bounds& bounds, Resident resident, Forget forget);
 
-  // Less goes through the segment.
-  static constexpr std::size_t smallest = page_bytes;
-
   // A collective has ended in which both buffers of so many peers may have come. Any thread.
   void moved(std::size_t bytes, std::size_t peers) {
-    if (bytes < smallest) return;
+    if (bytes < page_bytes) return;  // goes through the segment
     const int shift = bytes >= os::huge_page_bytes ? bounds_.large_shift : bounds_.small_shift;
     // If two threads do this at once, one of them may be lost.
     const std::int64_t seen = seen_bytes_.load(std::memory_order_relaxed) +

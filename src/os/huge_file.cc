@@ -175,6 +175,8 @@ bool host_takes_free_memory() {
          is_reported_order(text);
 }
 
+bool huge_pages_take_long() { return host_takes_free_memory() && !huge_pages_come_unasked(); }
+
 bool is_reported_order(const char* text) {
   // Where nobody has asked for reports it is -1, unsigned, or (before Linux 6.1) the first order
   // that no block has.

@@ -27,7 +27,11 @@ namespace tutti::os {
 // for each of its small pages when it is touched: ten times what it cost otherwise, and several
 // times what small pages do, which seldom come from there.
 [[nodiscard]] bool host_takes_free_memory();
-// The same of what the kernel says of it.
+// What the kernel says of it.
 [[nodiscard]] bool is_reported_order(const char* text);
+
+// Where that is so they are better not asked for; unless they come unasked, as then the program
+// has them without Tutti, too.
+[[nodiscard]] bool huge_pages_take_long();
 
 }  // namespace tutti::os

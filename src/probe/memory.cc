@@ -104,10 +104,10 @@ Answer huge_pages() {
   }
   const bool huge = fd >= 0 && gives_huge_pages(fd);
   if (fd >= 0) close(fd);
-  if (huge && os::host_takes_free_memory() && !os::huge_pages_come_unasked())
+  if (huge && os::huge_pages_take_long())
     return {true,
             std::string(way) +
-                "; not used, as this machine's host takes free memory back, so that "
+                "; not used by default, as this machine's host takes free memory back, so that "
                 "they take long to get (TUTTI_COMMONS_HUGE=1 uses them)",
             ""};
   if (huge) return {true, way, ""};

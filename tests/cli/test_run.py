@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from tutti import launch
+from tutti import job, launch
 
 REPORT = {
     "version": 1,
@@ -217,3 +217,8 @@ def test_it_does_not_import_what_takes_long(tutti, stand_in):
     imported = {line.rsplit("|", 1)[1].strip() for line in result.err.splitlines() if "|" in line}
     assert "tutti.job" in imported
     assert imported.isdisjoint({"typer", "click", "rich", "subprocess", "dataclasses", "difflib"})
+
+
+def test_help_names_every_option(tutti):
+    shown = tutti("run", "--help").out
+    assert all(name in shown for name in job.NAMED)

@@ -88,6 +88,13 @@ def _grid(side: int) -> Callable[[Path], None]:
     return prepare
 
 
+def _ours(name: str, pattern: str, tolerance: float = 0.0) -> App:
+    """A program among the inputs that communicates."""
+    command = (sys.executable, name)
+    result = numbers(pattern)
+    return App(name, "", command, result, tolerance, inputs=(name,), communicates=True)
+
+
 APPS = (
     App(
         "Quantum ESPRESSO",
@@ -150,32 +157,9 @@ APPS = (
         file="hpccoutf.txt",
         inputs=("hpccinf.txt",),
     ),
-    App(
-        "pagerank.py",
-        "",
-        (sys.executable, "pagerank.py"),
-        numbers(r"(?:steps|largest) (\S+)"),
-        tolerance=1e-8,
-        inputs=("pagerank.py",),
-        communicates=True,
-    ),
-    App(
-        "logistic.py",
-        "",
-        (sys.executable, "logistic.py"),
-        numbers(r"loss (\S+)"),
-        tolerance=1e-9,
-        inputs=("logistic.py",),
-        communicates=True,
-    ),
-    App(
-        "tally.py",
-        "",
-        (sys.executable, "tally.py"),
-        numbers(r"(?:middle|\+-|all) ([0-9.]+)"),
-        inputs=("tally.py",),
-        communicates=True,
-    ),
+    _ours("pagerank.py", r"(?:steps|largest) (\S+)", tolerance=1e-8),
+    _ours("logistic.py", r"loss (\S+)", tolerance=1e-9),
+    _ours("tally.py", r"(?:middle|\+-|all) ([0-9.]+)"),
     App(
         "digits.py",
         "",

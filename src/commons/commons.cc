@@ -120,7 +120,9 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool zero) {
 
 void release(void* block) {
   const os::KeepErrno keep;
-  release_pages(index_of(block));
+  const PageIndex index = index_of(block);
+  learn_from_end_of(index, heap.extents.used_pages(index));
+  release_pages(index);
 }
 
 std::size_t usable_bytes(const void* block) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,16 @@ inline constinit std::atomic<std::uintptr_t> apart{0};
 inline constinit std::atomic<std::size_t> apart_bytes{0};
 // How often pages have become holes.
 inline constinit std::atomic<std::uint64_t> punches{0};
+// Bit k: of the sizes from 2^k bytes on to the next power of two.
+[[nodiscard]] constexpr std::uint64_t sizes_like(std::size_t size) {
+  return std::bit_floor(std::uint64_t{size});
+}
+// What libc maps for itself, from 32 MiB on (glibc's DEFAULT_MMAP_THRESHOLD_MAX).
+inline constexpr std::uint64_t sizes_libc_maps = ~std::uint64_t{0} << 25;
+// Which of them are left to libc; until the first large allocation whatever may be.
+inline constinit std::atomic<std::uint64_t> left_sizes{sizes_libc_maps};
+// Which of them collectives have used: never left again.
+inline constinit std::atomic<std::uint64_t> wanted_sizes{0};
 }  // namespace detail
 
 // What this code allocates is no buffer of the program's, and not served: that of the MPI, whose
@@ -42,6 +53,14 @@ inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
 // False: allocate() of so many bytes returns nullptr.
 [[nodiscard]] inline bool may_serve(std::size_t bytes) {
   return bytes >= detail::threshold.load(std::memory_order_relaxed);
+}
+
+// Whether a program's block of so many bytes is better off with libc: where large blocks have small
+// pages here, until a collective uses a buffer of that size (left.cc). allocate() serves it still.
+[[nodiscard]] bool is_left_now(std::size_t bytes);
+[[nodiscard]] inline bool is_left(std::size_t bytes) {
+  return (detail::left_sizes.load(std::memory_order_relaxed) & detail::sizes_like(bytes)) != 0 &&
+         is_left_now(bytes);
 }
 
 // A block of at least `bytes`, aligned to `alignment` (a power of two; a page at least is given),
@@ -106,6 +125,17 @@ struct Share {
 // NUMA node, by its policy, and charged to its cgroup, where otherwise they would be those of the
 // peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
 void populate(const void* address, std::size_t bytes);
+
+// Peers are told of a buffer that begins so far into the range, and its block is one to serve ...
+void note_offer(std::size_t offset);
+// ... or of one that is not here, and the next block of such a size is. One twice as large, too: a
+// buffer seldom fills its block.
+void want(std::uint64_t sizes);
+inline void note_want(std::size_t bytes) {
+  const std::uint64_t sizes = 3 * detail::sizes_like(bytes) & detail::sizes_libc_maps;
+  if ((sizes & ~detail::wanted_sizes.load(std::memory_order_relaxed)) != 0) want(sizes);
+}
+
 // As long as this is the same, what was populated still is. For who holds the buffer.
 [[nodiscard]] inline std::uint64_t populated_since() {
   return detail::punches.load(std::memory_order_relaxed);

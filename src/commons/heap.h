@@ -48,8 +48,10 @@ struct Heap {
   os::FileId file;
   bool huge = false;           // its large blocks ask for huge pages
   const char* why_small = "";  // its file is a memfd, in which the kernel's settings decide
+  bool leaves = false;         // large blocks that no collective uses are libc's
   Extents extents;
   std::atomic<std::uint64_t>* populated = nullptr;  // a bit a page: known to be there
+  std::atomic<std::uint64_t>* offered = nullptr;    // a bit each 2 MiB: a buffer that begins there
   Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
@@ -114,6 +116,12 @@ void learn(std::uint64_t pages);
 void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages);
 // Of holes, before anybody may have them.
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);
+
+// left.cc: as the range is reserved. How much memory it takes to remember what was offered.
+[[nodiscard]] std::size_t offered_bytes(std::size_t range_bytes);
+void decide_what_is_left();
+// A block is about to be freed.
+void learn_from_end_of(PageIndex block, std::uint32_t pages);
 
 // populate.cc: these pages are about to become holes.
 void forget_populated(PageIndex first, std::uint32_t pages);

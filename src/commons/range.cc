@@ -48,8 +48,10 @@ std::uint64_t first_range_to_try() {
 // Everything of `bytes`, or nothing.
 const char* reserve(std::uint64_t bytes) {
   const std::uint64_t pages = bytes / page_bytes;
-  // The map, and behind it a bit a page.
-  const std::size_t map_bytes = pages * sizeof(Page) + round_up(pages / 8, page_bytes);
+  // The map, and behind it a bit a page, and a bit each 2 MiB.
+  const std::size_t bits_bytes = pages / 8;
+  const std::size_t map_bytes =
+      pages * sizeof(Page) + round_up(bits_bytes + offered_bytes(bytes), page_bytes);
   auto* map = static_cast<Page*>(os::map_private(map_bytes));
   if (map == nullptr) return "no address space";
   const char* failure = "no file in memory";
@@ -59,6 +61,7 @@ const char* reserve(std::uint64_t bytes) {
     if (base != nullptr) {
       heap.base = static_cast<std::byte*>(base);
       heap.populated = reinterpret_cast<std::atomic<std::uint64_t>*>(map + pages);
+      heap.offered = heap.populated + bits_bytes / sizeof *heap.populated;
       heap.extents.start(map, static_cast<std::uint32_t>(pages),
                          reinterpret_cast<std::uintptr_t>(base) / page_bytes);
       wish_for_small_pages(0, static_cast<std::uint32_t>(pages));
@@ -89,6 +92,7 @@ void open_for_business() {
     heap.witness.store(witness, std::memory_order_release);  // pairs with is_stray_child()
   }
   heap.why_not = "";
+  decide_what_is_left();
   detail::threshold.store(std::max<std::size_t>(options().commons_threshold, page_bytes),
                           std::memory_order_relaxed);
   detail::base.store(reinterpret_cast<std::uintptr_t>(heap.base), std::memory_order_relaxed);

@@ -169,6 +169,12 @@ bool huge_pages_come_unasked() {
          std::strstr(text, "[always]") != nullptr;
 }
 
+bool memfds_have_huge_pages() {
+  char text[96];
+  return read_file("/sys/kernel/mm/transparent_hugepage/shmem_enabled", text) &&
+         std::strstr(text, "[never]") == nullptr && std::strstr(text, "[deny]") == nullptr;
+}
+
 bool host_takes_free_memory() {
   char text[32];
   return read_file("/sys/module/page_reporting/parameters/page_reporting_order", text) &&

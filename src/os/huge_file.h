@@ -22,6 +22,9 @@ namespace tutti::os {
 // THP is `always`: memory has huge pages without asking for them, where they fit.
 [[nodiscard]] bool huge_pages_come_unasked();
 
+// Memfds have huge pages where they are asked for, by the kernel's setting for shared memory.
+[[nodiscard]] bool memfds_have_huge_pages();
+
 // This is a virtual machine that tells its host which memory is free, and the host takes that back
 // (free page reporting). A huge page that lay free for a few seconds costs a fault of the host's
 // for each of its small pages when it is touched: ten times what it cost otherwise, and several

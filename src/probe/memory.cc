@@ -121,7 +121,9 @@ Answer huge_pages() {
       false, std::string(refused) + "; shmem_enabled is " + setting,
       "allow user namespaces (docker: a seccomp profile with clone, fsopen, fsconfig, fsmount; "
       "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0), or as root: echo advise > "
-      "/sys/kernel/mm/transparent_hugepage/shmem_enabled (fewer faults and TLB misses)"};
+      "/sys/kernel/mm/transparent_hugepage/shmem_enabled (fewer faults and TLB misses; without "
+      "them "
+      "blocks of 32 MiB and more that no collective uses are left to libc)"};
 }
 
 Answer dev_shm() {

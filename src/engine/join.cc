@@ -45,11 +45,12 @@ struct Verdict {
 
 segment::Patience patience_for(bool oversubscribed, bool asymmetric_fence) {
   const Options& chosen = options();
-  // Who shares a core lets the other have it at once: the one it waits for may need it.
-  if (oversubscribed) return {0, chosen.yield, asymmetric_fence};
-  // With a core of its own a rank loses nothing by yielding (or Courtesy notices), and the way back
-  // from sleep is long.
-  return {chosen.spin, 50 * chosen.yield, asymmetric_fence};
+  // Who shares a core lets the other have it at once: the one it waits for may need it. It sleeps
+  // often enough there for the interrupts of the asymmetric fence to cost more than they save.
+  return {.polls = oversubscribed ? 0 : chosen.spin,
+          .yields = chosen.yield,
+          .asymmetric_fence = asymmetric_fence && !oversubscribed,
+          .shares_core = oversubscribed};
 }
 
 template <class T>

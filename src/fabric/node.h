@@ -31,7 +31,7 @@ class NodeHost : public Peers {
   };
 
   void step_aside() {
-    if (patience().polls == 0) segment::courtesy().step_aside();  // ranks share cores
+    if (patience().shares_core) segment::give_core();
   }
   Nothing pause(std::size_t, int) { return {}; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
@@ -61,13 +61,12 @@ class NodeHost : public Peers {
       if (polls % polls_per_upkeep == polls_per_upkeep - 1) Upkeep::while_waiting();
       segment::relax();
     }
-    segment::Courtesy& courtesy = segment::courtesy();
-    polls_ = courtesy.refuses()
+    polls_ = segment::courtesy().refuses()
                  ? patience().polls
                  : std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience().polls));
     for (std::int64_t yields = 0; yields < patience().yields; ++yields) {
       if (poll(watch)) return true;
-      if (!courtesy.yield()) break;
+      if (!segment::yield(patience())) break;
       if (yields % 8 == 7) {
         if (in_vain(watch)) return false;
         Upkeep::while_waiting();

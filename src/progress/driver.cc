@@ -245,9 +245,9 @@ void Driver::Wait::step(bool may_sleep) {
     // Where somebody else computes on this core it would rather sleep, if it may: not while its own
     // thread may need the core.
     if (courteous_ && !elsewhere)
-      courteous_ = segment::courtesy().yield();
+      courteous_ = segment::yield(driver_.settings_.patience);
     else
-      ::sched_yield();
+      segment::give_core();
   }
 }
 

@@ -104,7 +104,9 @@ class Driver {
 
  private:
   // Ranks share cores, and their threads have one of their own.
-  [[nodiscard]] bool served() const { return settings_.dedicated && settings_.patience.polls == 0; }
+  [[nodiscard]] bool served() const {
+    return settings_.dedicated && settings_.patience.shares_core;
+  }
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);
   void admit();

@@ -18,8 +18,9 @@ namespace tutti::segment {
 // How long to try what. The values that fit depend on whether each rank has a core of its own.
 struct Patience {
   std::int64_t polls = 2000;
-  std::int64_t yields = 200;
-  bool asymmetric_fence = false;  // every member has enabled it
+  std::int64_t yields = 10'000;
+  bool asymmetric_fence = false;  // every member has enabled it; the same on all
+  bool shares_core = false;       // with other ranks of the job
 };
 
 inline void relax() {
@@ -30,24 +31,26 @@ inline void relax() {
 #endif
 }
 
-// Yields the core to whoever wants it, as long as it comes back soon: from others that wait it does
-// at once, from somebody who computes (another job, a compiler) only when the time slice is over.
-// Who sleeps instead has the core back as soon as it is woken. So a yield that took long is
-// followed by a number of waits without any, twice as many each time.
+// A rank with a core of its own yields it to whoever wants it, as long as it comes back soon: from
+// a thread that waits too it does at once, from somebody who computes (another job, a compiler)
+// only when the time slice is over. Who sleeps instead has the core back as soon as it is woken. So
+// a yield that took long is followed by a number of waits without any, twice as many each time.
+void give_core();  // sched_yield
+
 class Courtesy {
  public:
   using Clock = std::int64_t (*)();  // in nanoseconds
   using Yield = void (*)();
 
   // False: sleep instead, and do not ask again in this wait.
-  [[nodiscard]] bool yield() { return yield(now_ns, give); }
-  [[nodiscard]] bool yield(Clock now, Yield give_core) {
+  [[nodiscard]] bool yield() { return yield(now_ns, give_core); }
+  [[nodiscard]] bool yield(Clock now, Yield give) {
     if (refusals_ > 0) {
       --refusals_;
       return false;
     }
     const std::int64_t begin = now();
-    give_core();
+    give();
     if (now() - begin < late_ns) {
       if (++soon_ % forgiving == 0) next_ = std::max(first, next_ / 2);
       return true;
@@ -55,12 +58,6 @@ class Courtesy {
     refusals_ = next_;
     next_ = std::min(2 * next_, most);
     return false;
-  }
-  // Yields it once, however long that takes: whoever has it next has work to do for this thread
-  // too. But not where waits do not yield either.
-  void step_aside() { step_aside(give); }
-  void step_aside(Yield give_core) const {
-    if (!refuses()) give_core();
   }
   [[nodiscard]] bool refuses() const { return refusals_ > 0; }
 
@@ -70,7 +67,6 @@ class Courtesy {
 
  private:
   static std::int64_t now_ns();
-  static void give();
 
   int refusals_ = 0;
   int next_ = first;
@@ -78,6 +74,11 @@ class Courtesy {
 };
 // Of this thread.
 [[nodiscard]] Courtesy& courtesy();
+
+// Yields the core in a wait. False: sleep instead. Ranks that share cores yield whatever it takes.
+// Who computes there is a rank of the job, most likely the one that is waited for. And the
+// scheduler moves those that sleep and wake: ranks that stay runnable stay spread over the cores.
+[[nodiscard]] bool yield(const Patience& patience);
 
 // After a store to `word`: wakes those that sleep on it. `sleepers` counts them.
 inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers,

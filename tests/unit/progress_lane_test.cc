@@ -129,7 +129,7 @@ const Waiting waitings[] = {
     {"alone", {.thread = false, .patience = {.polls = 100, .yields = 10}}},
     {"sleeping", {.patience = {.polls = 0, .yields = 0}}},
     {"usual", {.patience = {.polls = 200, .yields = 50}}},
-    {"dedicated", {.dedicated = true, .patience = {.polls = 0, .yields = 20}}},
+    {"dedicated", {.dedicated = true, .patience = {.polls = 0, .yields = 20, .shares_core = true}}},
 };
 
 class DriversWith : public ::testing::TestWithParam<Waiting> {};
@@ -338,7 +338,8 @@ TEST(Driver, WhoWokeItsThreadInVainIsSpared) {
 // A rank that has posted much lets others have its core before it drives, if a thread on another
 // one does meanwhile; until what it has posted is over.
 TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
-  const Settings shared{.dedicated = true, .patience = {.polls = 0, .yields = 20}};
+  const Settings shared{.dedicated = true,
+                        .patience = {.polls = 0, .yields = 20, .shares_core = true}};
   Settings alone = shared;
   alone.thread = false;
   ThreadRanks ranks(2);

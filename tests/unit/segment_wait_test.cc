@@ -449,19 +449,6 @@ TEST(Courtesy, HardlyEverYieldsToWhoComputes) {
   EXPECT_TRUE(courtesy.refuses());
 }
 
-TEST(Courtesy, IsNotAskedForWhatItWorksOnItself) {
-  Courtesy courtesy;
-  g_others_ns = 3'000'000;
-  const std::int64_t before = g_now_ns;
-  for (int i = 0; i < 100; ++i) courtesy.step_aside(give);
-  EXPECT_EQ(g_now_ns - before, 100 * (300 + g_others_ns));
-  EXPECT_FALSE(courtesy.refuses());
-  yields_in(courtesy, 1, 1);
-  const std::int64_t refusing = g_now_ns;
-  courtesy.step_aside(give);
-  EXPECT_EQ(g_now_ns, refusing);
-}
-
 TEST(Courtesy, Forgives) {
   Courtesy courtesy;
   g_others_ns = 3'000'000;
@@ -472,6 +459,17 @@ TEST(Courtesy, Forgives) {
   EXPECT_EQ(yields_in(courtesy, 1, 1), 1);
   g_others_ns = 0;
   EXPECT_EQ(yields_in(courtesy, Courtesy::first + 1, 1), 1) << "as short as the first time";
+}
+
+TEST(Yield, IsAlwaysGrantedWhereRanksShareCores) {
+  const Patience shared{.shares_core = true}, alone{};
+  while (!courtesy().refuses()) {
+    g_others_ns = 3'000'000;
+    (void)courtesy().yield(now, give);
+  }
+  EXPECT_TRUE(yield(shared));
+  EXPECT_TRUE(courtesy().refuses()) << "and is not taken for one";
+  EXPECT_FALSE(yield(alone));
 }
 
 }  // namespace

@@ -87,5 +87,6 @@ void copy_long(void* to, const void* from, std::size_t bytes, Stores stores) {
 void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores) {
   chosen().copies->copy2(to_a, to_b, from, bytes, stores);
 }
+void swap(void* a, void* b, std::size_t bytes) { chosen().copies->swap(a, b, bytes); }
 
 }  // namespace tutti::reduce

@@ -75,5 +75,7 @@ inline void copy(void* to, const void* from, std::size_t bytes, Stores stores = 
 }
 // To two places.
 void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores);
+// What lies at the two changes places, in one pass; the ranges do not overlap.
+void swap(void* a, void* b, std::size_t bytes);
 
 }  // namespace tutti::reduce

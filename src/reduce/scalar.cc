@@ -3,6 +3,7 @@
 // SIMD kernel (long double, pairs) and on processors without a known instruction set.
 #include "reduce/scalar.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "reduce/targets.h"
@@ -147,11 +148,15 @@ void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores) 
   std::memcpy(to_a, from, bytes);
   std::memcpy(to_b, from, bytes);
 }
+void swap(void* a, void* b, std::size_t bytes) {
+  auto* one = static_cast<unsigned char*>(a);
+  std::swap_ranges(one, one + bytes, static_cast<unsigned char*>(b));
+}
 
 }  // namespace
 
 const Kernel& kernel_at(Op op, Type type) { return rows[index_of(type)][index_of(op)]; }
 
-constinit const Copies copies = {copy, copy2};
+constinit const Copies copies = {copy, copy2, swap};
 
 }  // namespace tutti::reduce::scalar

@@ -12,6 +12,7 @@ namespace tutti::reduce {
 struct Copies {
   void (*copy)(void* to, const void* from, std::size_t bytes, Stores stores);
   void (*copy2)(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores);
+  void (*swap)(void* a, void* b, std::size_t bytes);
 };
 
 // In the order of Type, from i8 and from f32 on.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copy and copy2 of every instruction set this processor has: lengths, alignments, both stores.
+// copy, copy2 and swap of every instruction set this processor has: lengths, alignments, both
+// stores.
 #include <gtest/gtest.h>
 
 #include "reduce/targets.h"
@@ -18,6 +19,12 @@ namespace {
   for (const Guarded* g : {&one, &two_a, &two_b}) {
     intact = intact && g->equals(source.data()) && g->guards_intact();
   }
+  Bytes other(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(bytes));
+  for (std::byte& value : other) value = ~value;
+  Guarded mine(a, other.data(), bytes);
+  copies.swap(mine.data(), input.data(), bytes);
+  intact = intact && mine.equals(source.data()) && input.equals(other.data()) &&
+           mine.guards_intact() && input.guards_intact();
   if (intact) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << bytes << " bytes, offsets " << from << " " << a << " "
                                        << b << (stores == Stores::plain ? " plain" : " streaming");
@@ -62,7 +69,7 @@ TEST(ReduceCopy, LargeAndUneven) {
 
 TEST(ReduceCopy, PublicFunctionsCopy) {
   const Bytes source = Operands(6).make(Type::u8, 777);
-  const Copies copies = {copy, copy2};
+  const Copies copies = {copy, copy2, swap};
   EXPECT_TRUE(check(copies, source, 777, 5, 0, 48, Stores::plain));
   EXPECT_TRUE(check(copies, source, 777, 5, 0, 48, Stores::streaming));
 }

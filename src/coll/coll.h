@@ -67,7 +67,8 @@ struct Slice {
 // `parts` and is never in place.
 // What only moves data uses blocks: `out` holds one for each member, or one for all of them (Gather
 // and Allgather), `in` one for each member or one from the root (Scatter). Where a member has
-// nothing to do with one of them, as in place, it is empty: but in an Allgather `out` is in[rank].
+// nothing to do with one of them, as in place, it is empty: but in an Allgather `out` is in[rank],
+// and in an Alltoall both are the same blocks.
 // `count` x `element_bytes` then is what all members know alike of the size, or 0.
 struct Work {
   const void* send = nullptr;
@@ -81,7 +82,7 @@ struct Work {
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
-  bool overwrites = false;        // what is sent, of which it has a copy: for who makes it again
+  bool in_place = false;          // an Alltoall whose `out` is `in`: what is sent is lost
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};

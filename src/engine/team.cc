@@ -409,7 +409,7 @@ Trouble Team::fail(coll::Collective collective, const coll::Work& work) {
   const Trouble trouble = speaker_.trouble();
   if (trouble == Trouble::told) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
-    return answer(leaving_.told(!in_place && !work.overwrites), collective, work);
+    return answer(leaving_.told(!in_place && !work.in_place), collective, work);
   }
   // Of a mixup with nonblocking calls the speaker has said so.
   const bool broken = desks_[static_cast<std::size_t>(rank())]->ended(segment::Ending::broken);

@@ -230,7 +230,7 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
     call.copy.reset(work.bytes());
     reduce::copy(call.copy.get(), work.send, work.bytes());
     work.send = call.copy.get();
-    work.overwrites = true;
+    work.in_place = true;
   }
   return true;
 }

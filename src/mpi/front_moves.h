@@ -161,19 +161,9 @@ template <class AddOut, class AddIn>
   const bool with_devices = devices::present();
   if (with_devices && !serves(call, call.in.is_on_device())) [[unlikely]]
     return false;
-  // What is sent will be overwritten by what is received, so it is sent from a copy.
   call.in.settle(true, with_devices);
   if (call.size == 1) return true;  // and unpacks what it has packed
-  call.copy.reset(std::max<std::size_t>(1, call.in.bytes()));
-  std::byte* next = call.copy.get();
-  const Described<H> byte{byte_, 1, 1};
-  for (const coll::Block& block : call.in.blocks()) {
-    coll::pack(next, block, 0, block.bytes);
-    call.out.add(next, 0, static_cast<Count>(block.bytes), byte);
-    next += block.bytes;
-  }
-  call.work = {
-      .count = bytes, .overwrites = true, .out = call.out.blocks(), .in = call.in.blocks()};
+  call.work = {.count = bytes, .in_place = true, .out = call.in.blocks(), .in = call.in.blocks()};
   return true;
 }
 

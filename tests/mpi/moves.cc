@@ -287,9 +287,10 @@ int call_reference(const Case& c, unsigned char* mine, unsigned char* theirs, Si
 // How many basic elements `from` sends to `to`.
 struct Matrix {
   Size seed, basics;
-  bool varies, by_source, by_target;
+  bool varies, by_source, by_target, symmetric;
   Size operator()(int from, int to) const {
     if (!varies) return basics;
+    if (symmetric && from > to) std::swap(from, to);
     const Size draw = mix(mix(seed + (by_source ? static_cast<Size>(from) + 1 : 0)) +
                           (by_target ? static_cast<Size>(to) + 1 : 0));
     return draw % 4 == 0 ? 0 : draw % 4 == 1 ? basics : (draw >> 8) % (basics / 6 + 1) * 6;
@@ -309,12 +310,14 @@ bool try_case(Size seed, const Comm& comm, const std::vector<Basic>& basics, MPI
   const Size basics_each = 6 * counts[common(all_to_all ? 9 : 10)] / (all_to_all ? 2 : 1) / 6 * 6;
   const int root = static_cast<int>(common(static_cast<Size>(comm.size)));
   const bool varies = kind == 1 || kind == 3 || kind == 5 || kind == 7 || kind == 8 || kind == 9;
-  bool in_place = common(4) == 0;
-  const Matrix matrix{common(1u << 30), std::max<Size>(6, basics_each), varies,
-                      kind != 3 && kind != 9, kind == 3 || kind == 7 || kind == 8 || kind == 9};
+  const bool in_place = common(4) == 0;
+  const Matrix matrix{common(1u << 30),
+                      std::max<Size>(6, basics_each),
+                      varies,
+                      kind != 3 && kind != 9,
+                      kind == 3 || kind == 7 || kind == 8 || kind == 9,
+                      in_place && all_to_all};
   const Size ops = common(4);
-  // In place, and with gaps, counts of both sides must be the same list: only the evenly spread.
-  if (in_place && (kind == 7 || kind == 8)) in_place = false;
   const Element& out_element =
       computes ? basic.elements[0] : basic.elements[own(basic.elements.size())];
   const Element& in_element =

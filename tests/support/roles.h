@@ -25,6 +25,9 @@ class Blocks {
   [[nodiscard]] bool gathers_to_all() const {
     return is(Collective::allgather) || is(Collective::allgatherv);
   }
+  [[nodiscard]] bool exchanges() const {
+    return is(Collective::alltoall) || is(Collective::alltoallv) || is(Collective::alltoallw);
+  }
   [[nodiscard]] bool varies() const {
     return is(Collective::gatherv) || is(Collective::scatterv) || is(Collective::allgatherv) ||
            is(Collective::alltoallv) || is(Collective::alltoallw);
@@ -33,9 +36,10 @@ class Blocks {
   [[nodiscard]] bool passes(int from, int to) const {
     return (!gathers() || to == op_.root) && (!scatters() || from == op_.root);
   }
-  // What `from` sends to `to`.
+  // What `from` sends to `to`. In place, what they send each other has one size.
   [[nodiscard]] std::size_t bytes(int from, int to) const {
     if (!varies() || op_.bytes() == 0) return op_.bytes();
+    if (exchanges() && op_.in_place && from > to) std::swap(from, to);
     const std::uint64_t draw =
         mix(mix(op_.seed + number(from)) + number(gathers_to_all() ? 0 : to));
     if (draw % 4 == 0) return 0;
@@ -66,7 +70,10 @@ class Blocks {
   }
   // Which of the own blocks is not sent: the rank has it already.
   [[nodiscard]] bool in_place(int rank) const {
-    return op_.in_place && (gathers_to_all() || ((gathers() || scatters()) && rank == op_.root));
+    if (!op_.in_place) return false;
+    // MPI wants it of all members; but each says so for itself.
+    if (exchanges()) return op_.seed % 4 != 0 || mix(op_.seed + number(rank)) % 2 == 0;
+    return gathers_to_all() || ((gathers() || scatters()) && rank == op_.root);
   }
 
  private:

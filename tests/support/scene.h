@@ -218,6 +218,10 @@ class Scene {
       const auto me = static_cast<std::size_t>(rank);
       if (blocks.gathers_to_all()) mine.out = {mine.in[me]};
       work.out = mine.out;
+      if (blocks.exchanges()) {
+        work.out = work.in;
+        work.in_place = true;
+      }
       if (blocks.gathers()) {
         work.out = {};
         fill_block(mine.in[me], blocks.data_seed(rank, rank));

@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 #include "os/os.h"
-#include "support/fork_ranks.h"
+#include "support/teams.h"
 
 namespace tutti::engine {
 namespace {
@@ -157,6 +157,35 @@ TEST(Faults, AnErrorInTheNextCallIsNoneInThis) {
     RANK_CHECK(second == (self.rank == 2 ? Trouble::truncated : Trouble::told));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// In place, rank 1 has more for rank 0 than that has for it: few bytes or many, moved by the two,
+// by the one that has gaps, or through the segment.
+TEST(Faults, WhatIsTooLongInPlaceIsAnErrorOfTheReceiver) {
+  static const layout::Layout gapped(layout::Typemap(4).resized(0, 8));
+  for (const char* option : {"commons,cma,bounce", "cma,bounce", "bounce"})
+    for (const std::size_t room : {8, 8'000, 800'000})
+      for (const int with_gaps : {-1, 0, 1}) {
+        const auto endings = test::fork_ranks(2, [&](Rank& self) {
+          const auto team = team_of(self, option);
+          auto* memory = static_cast<std::byte*>(test::heap.allocate(10 * room));
+          std::fill_n(memory, 10 * room, std::byte{1});
+          const std::size_t bytes = self.rank == 0 ? room : 2 * room;
+          std::vector<coll::Block> blocks(2, {memory, bytes});
+          if (with_gaps == self.rank) blocks[0].layout = blocks[1].layout = &gapped;
+          blocks[1].address += 5 * room;
+          std::byte& behind = blocks[1].address[(with_gaps == 0 ? 2 : 1) * room];
+          if (self.rank == 0) behind = std::byte{7};
+          const Trouble trouble = team->run(
+              Collective::alltoallv, {.count = 0, .in_place = true, .out = blocks, .in = blocks});
+          if (self.rank == 0)
+            RANK_CHECK(trouble == Trouble::truncated && behind == std::byte{7});
+          else
+            RANK_CHECK(trouble == Trouble::none || trouble == Trouble::told);
+        });
+        EXPECT_TRUE(endings.all(0)) << option << " " << room << " " << with_gaps << endings.output;
+        EXPECT_NE(endings.output.find("rank 1 sends"), std::string::npos) << endings.output;
+      }
 }
 
 struct Disagreement {

@@ -101,9 +101,9 @@ void say(const Team& team, const Plan& plan, Buffers& buffers, Said& said) {
       break;
     case Collective::alltoall:
       in = all(buffers.in);
-      out = all(buffers.out);
+      out = all(plan.in_place ? buffers.in : buffers.out);
       work.root = 0;
-      work.overwrites = plan.in_place;
+      work.in_place = plan.in_place;
       break;
     default:
       work = {.send = plan.in_place ? buffers.in.data() : buffers.out.data(),

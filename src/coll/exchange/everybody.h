@@ -4,9 +4,10 @@
 // it can be reached. One step, and at the end a look at who has taken what was lent.
 //
 // Cost: one copy of each block in the receiver, two for small blocks and where nothing is
-// reachable.
+// reachable. In place: each of two members exchanges half of the two blocks, where both are mapped.
 #pragma once
 
+#include "coll/exchange/deal.h"
 #include "coll/exchange/streamed.h"
 
 namespace tutti::coll::exchange {
@@ -14,12 +15,13 @@ namespace tutti::coll::exchange {
 template <Fabric F>
 Task everybody(F& f, const Work& work) {
   const Step step = f.next_step();
-  Outgoing<F> mine(f, work.out);
+  Outgoing<F> mine(f, work.out, work.in_place ? Use::swapped : Use::read);
   Streams<F> streams(f, work.out.size());
   co_await mine.room(step);
   const Bounce<F> bounce{f, mine.regular_bytes()};
   mine.post(step);
   streams.add(mine);
+  bool deals = mine.header().in_place;
   const int me = f.rank();
   co_await f.pause(0);
   f.begin_work();
@@ -30,10 +32,22 @@ Task everybody(F& f, const Work& work) {
     const Block& into = work.in[static_cast<std::size_t>(q)];
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     if (k == 1) f.begin_work();
-    theirs.take(me, into, work.stores, f.size() == 2);
-    streams.add(q, theirs, me, into);
+    deals = deals || theirs.header().in_place;
+    const Deal deal = deals ? deal_of(mine.header(), theirs.header()) : Deal::sent;
+    if (deal == Deal::sent) [[likely]] {
+      theirs.take(me, into, work.stores, f.size() == 2);
+      streams.add(q, theirs, me, into);
+      continue;
+    }
+    const std::size_t bytes = std::min(theirs.admitted(me, into), mine.to(q).bytes);
+    if (deal == Deal::halves) theirs.trade_half(me, me, into, bytes);
+    if (deal == Deal::mine) theirs.trade(me, mine.to(q), into, bytes);
+    if (deal == Deal::streamed) streams.add(mine, q, {into.address, bytes, into.layout});
+    co_await f.pause(bytes);
   }
   f.everyone_arrived();
+  if (deals) [[unlikely]]
+    streams.deal(step, longest_stream(f.size(), [&](int q) { return header_of(f, q, step); }));
   if (streams.empty())
     f.finish(step);
   else

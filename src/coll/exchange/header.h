@@ -26,9 +26,18 @@ enum class Shape : std::uint8_t {
 struct Header {
   Mode mode = Mode::inlined;
   Shape shape = Shape::single;
+  bool in_place = false;    // the blocks are also where it receives: see deal.h
   std::uint64_t bytes = 0;  // of the longest block
 };
 inline constexpr std::size_t most_inline = segment::payload_bytes - sizeof(Header);
+
+// What member `q` has posted; after posted(q, step).
+template <Fabric F>
+Header header_of(const F& f, int q, Step step) {
+  Header header;
+  std::memcpy(&header, f.payload(q, step), sizeof header);
+  return header;
+}
 
 struct Place {
   Card card;  // of the first block; nothing when packed
@@ -50,7 +59,7 @@ inline constexpr std::size_t bounce_bytes = std::size_t{256} << 10;
 // body(begin, bytes) for pieces of at most bounce_bytes, cut where the layout likes it.
 template <class Body>
 void for_pieces(const Block& block, std::size_t bytes, Body body) {
-  const std::size_t grain = block.layout->grain();
+  const std::size_t grain = block.layout != nullptr ? block.layout->grain() : 1;
   const std::size_t piece = grain < bounce_bytes ? bounce_bytes / grain * grain : bounce_bytes;
   for (std::size_t begin = 0; begin < bytes; begin += piece)
     body(begin, std::min(piece, bytes - begin));

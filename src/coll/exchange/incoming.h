@@ -15,6 +15,7 @@ class Incoming {
     std::memcpy(&header_, payload, sizeof header_);
   }
 
+  [[nodiscard]] const Header& header() const { return header_; }
   [[nodiscard]] Mode mode() const { return header_.mode; }
   [[nodiscard]] std::size_t longest() const { return header_.bytes; }
 
@@ -64,6 +65,29 @@ class Incoming {
         f_.write(peer_, spot.card, spot.offset + begin, bounce_(), piece);
       });
     }
+  }
+
+  // For blocks that are received where they are sent from, if they are mapped: that of member
+  // `index` and `mine`, so many bytes of them, change places; all of them by this member,
+  void trade(int index, const Block& from, const Block& into, std::size_t bytes) {
+    if (bytes == 0) return;
+    const Spot spot = place_of(index);
+    f_.take(Route::mapped);
+    for_pieces(from, bytes, [&](std::size_t begin, std::size_t piece) {
+      std::byte* const theirs = f_.map(peer_, spot.card) + spot.offset + begin;
+      pack(bounce_(), from, begin, piece);
+      unpack(into, begin, theirs, piece);
+      reduce::copy(theirs, bounce_(), piece);
+    });
+  }
+  // or a half by each of the two; `mine` is mapped as well.
+  void trade_half(int index, int me, const Block& mine, std::size_t bytes) {
+    if (bytes == 0) return;
+    const Spot spot = place_of(index);
+    f_.take(Route::mapped);
+    const std::size_t middle = std::min(bytes, round_up(bytes / 2, line_bytes));
+    const std::size_t begin = me < peer_ ? 0 : middle, end = me < peer_ ? middle : bytes;
+    reduce::swap(mine.address + begin, f_.map(peer_, spot.card) + spot.offset + begin, end - begin);
   }
 
   // How much of that there is room for.

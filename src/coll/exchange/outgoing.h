@@ -12,6 +12,7 @@ enum class Use : std::uint8_t {
   pushed,   // the sender may be asked to put them where they go instead: they are never copied
   written,  // they are not sent at all, but lent: direct says that they can be written to, streamed
             // that they cannot
+  swapped,  // they are where the sender receives, too: direct says that others can do both
 };
 
 template <Fabric F>
@@ -20,10 +21,12 @@ class Outgoing {
   // `blocks`: one for each member, or one for all of them; at least one.
   Outgoing(F& f, std::span<const Block> blocks, Use use = Use::read)
       : f_(f), blocks_(blocks), use_(use) {
+    header_.in_place = use == Use::swapped;
     if (use == Use::written || !ride()) examine();
   }
 
   // Of a list, only after its post.
+  [[nodiscard]] const Header& header() const { return header_; }
   [[nodiscard]] Mode mode() const { return header_.mode; }
   [[nodiscard]] std::size_t longest() const { return header_.bytes; }
   [[nodiscard]] const Block& to(int peer) const {
@@ -57,7 +60,8 @@ class Outgoing {
     if (each * sent > most_inline) return false;
     for (const Block& block : blocks_)
       if (block.bytes != each) return false;
-    header_ = {Mode::inlined, blocks_.size() == 1 ? Shape::single : Shape::strided, each};
+    header_.shape = blocks_.size() == 1 ? Shape::single : Shape::strided;
+    header_.bytes = each;
     return true;
   }
 
@@ -112,6 +116,7 @@ class Outgoing {
   }
 
   [[nodiscard]] Mode mode_for(Way way) {
+    if (use_ == Use::swapped && way == Way::copied) way = Way::staged;
     way_ = way;
     const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
     const std::size_t least = way == Way::mapped ? chosen_direct_bytes : copied_bytes;

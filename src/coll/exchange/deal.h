@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In place, what two members send each other lies where they receive it: their blocks change
+// places. Small ones have left their place when they are posted, like any others. Large ones stay
+// where they are, and the two must agree who moves them, of which their headers tell both the same.
+#pragma once
+
+#include "coll/exchange/incoming.h"
+#include "coll/exchange/outgoing.h"
+
+namespace tutti::coll::exchange {
+
+enum class Deal : std::uint8_t {
+  sent,      // each takes what the other has posted
+  halves,    // each moves a half of both blocks
+  mine,      // I move all of both
+  theirs,    // the other one does
+  streamed,  // both send theirs through their slots, a piece at a time
+};
+
+// Blocks that stay in their place until they are replaced; others may reach them, or not.
+inline bool is_open(const Header& header) { return header.in_place && header.mode == Mode::direct; }
+inline bool is_closed(const Header& header) {
+  return header.in_place && header.mode == Mode::streamed;
+}
+
+inline Deal deal_of(const Header& mine, const Header& theirs) {
+  if (is_open(theirs)) return is_open(mine) ? Deal::halves : Deal::mine;
+  if (is_open(mine)) return Deal::theirs;
+  return is_closed(mine) || is_closed(theirs) ? Deal::streamed : Deal::sent;
+}
+
+// The longest block that is streamed where there are such deals, as all know who have read all
+// headers: header_of(q) yields that of member q.
+template <class HeaderOf>
+std::size_t longest_stream(int members, HeaderOf header_of) {
+  int longest_closed = -1;
+  std::uint64_t closed_bytes = 0, partner_bytes = 0, other_bytes = 0;
+  for (int q = 0; q < members; ++q) {
+    const Header header = header_of(q);
+    if (header.mode == Mode::streamed && !header.in_place)
+      other_bytes = std::max(other_bytes, header.bytes);
+    if (!is_closed(header) || header.bytes <= closed_bytes) continue;
+    longest_closed = q;
+    closed_bytes = header.bytes;
+  }
+  for (int q = 0; q < members; ++q) {
+    const Header header = header_of(q);
+    if (q != longest_closed && !is_open(header))
+      partner_bytes = std::max(partner_bytes, header.bytes);
+  }
+  return std::max(other_bytes, std::min(closed_bytes, partner_bytes));
+}
+
+}  // namespace tutti::coll::exchange

@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +50,47 @@ void threads(long n) {
   churn(1, n / 2, 32 * kib, 256 * kib, 64, true);
   other.join();
 }
+
+// What threads of OpenMP programs do: blocks of 8 KiB to 4 MiB, as many small ones as large ones
+// (log-uniform), of which each thread has some dozens, touched here and there. Every eighth is
+// freed by whichever thread finds it.
+class Mixed {
+ public:
+  static void run(int threads, long operations) {
+    Mixed shared;
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i)
+      others.emplace_back([&, i] { shared.work(static_cast<unsigned>(i), operations / threads); });
+    shared.work(0, operations / threads);
+    for (std::thread& other : others) other.join();
+    for (std::atomic<void*>& hand : shared.hands_) std::free(hand.load());
+  }
+
+ private:
+  void work(unsigned seed, long operations) {
+    std::mt19937 random(seed);
+    std::vector<void*> blocks(32, nullptr);
+    for (long i = 0; i < operations; ++i) {
+      void*& block = blocks[random() % blocks.size()];
+      if (random() % 8 == 0) block = hands_[random() % hands].exchange(block);
+      std::free(block);
+      const double log2 = 13 + 9 * static_cast<double>(random()) / 0x1p32;
+      const auto bytes = static_cast<std::size_t>(std::exp2(log2));
+      block = std::malloc(bytes);
+      auto* at = static_cast<volatile char*>(block);
+      for (std::size_t offset = 0; offset < bytes; offset += std::size_t{64} * kib) at[offset] = 1;
+      at[bytes - 1] = 1;
+    }
+    for (void* block : blocks) std::free(block);
+  }
+
+  static constexpr std::size_t hands = 16;
+  std::atomic<void*> hands_[hands] = {};
+};
+
+void mixed_1(long n) { Mixed::run(1, n); }
+void mixed_2(long n) { Mixed::run(2, n); }
+void mixed_8(long n) { Mixed::run(8, n); }
 
 void same_again(long n) {
   for (long i = 0; i < n; ++i) {
@@ -100,15 +143,12 @@ struct Work {
   long operations;
 };
 constexpr Work works[] = {
-    {"small", small, 5'000'000},
-    {"untouched", untouched, 1'000'000},
-    {"medium", medium, 200'000},
-    {"threads", threads, 200'000},
-    {"large", large, 4'000},
-    {"same_again", same_again, 400},
-    {"beyond_budget", beyond_budget, 10},
-    {"zeroed", zeroed, 3'000},
-    {"growth", growth, 20},
+    {"small", small, 5'000'000},     {"untouched", untouched, 1'000'000},
+    {"medium", medium, 200'000},     {"threads", threads, 200'000},
+    {"mixed_1", mixed_1, 100'000},   {"mixed_2", mixed_2, 100'000},
+    {"mixed_8", mixed_8, 100'000},   {"large", large, 4'000},
+    {"same_again", same_again, 400}, {"beyond_budget", beyond_budget, 10},
+    {"zeroed", zeroed, 3'000},       {"growth", growth, 20},
     {"first_touch", first_touch, 8},
 };
 

@@ -42,7 +42,7 @@ bool take(const Extents::Request& request, Extents::Taken* taken) {
     return false;
   }
   ++heap.allocations;
-  note_least_dirty();
+  note_extremes();
   learn(request.pages - std::min(taken->dirty, request.pages));
   return true;
 }
@@ -73,13 +73,15 @@ void* place(Extents::Request request, bool zero) {
 }
 
 void release_pages(PageIndex block) {
-  bool too_much = false;
+  bool too_much = false, more_than_budget = false;
   {
     const Guard guard;
     heap.extents.give(block);
-    too_much = heap.extents.dirty() > heap.allowance_pages;
+    too_much = heap.extents.dirty() > allowed_pages();
+    more_than_budget = heap.extents.dirty() > heap.budget_pages;
   }
   if (too_much) purge_excess();
+  if (more_than_budget) tend();
 }
 
 bool resize_pages(PageIndex block, std::uint32_t pages) {
@@ -95,11 +97,11 @@ bool resize_pages(PageIndex block, std::uint32_t pages) {
         heap.extents.shrink(block, before);
         return false;
       }
-      note_least_dirty();
+      note_extremes();
       learn(pages - before - (dirty - heap.extents.dirty()));
     } else {
       heap.extents.shrink(block, pages);
-      too_much = heap.extents.dirty() > heap.allowance_pages;
+      too_much = heap.extents.dirty() > allowed_pages();
     }
   }
   if (pages > before) wish_for_huge_pages(block, before, pages);

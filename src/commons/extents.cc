@@ -117,11 +117,16 @@ PageIndex Extents::find(const Request& request, PageIndex* first) const {
   PageIndex extent = 0;
   if (request.slack == 0) extent = find_aligned(dirty_bins_, pages, request.alignment);
   if (request.slack == 0 && extent == 0) {
-    // A block larger than anything dirty may still begin with it: one that is freed and made again
-    // finds the part of it that the budget let stay.
+    // A block larger than anything dirty that would hold it may still begin with something dirty:
+    // with half of what it needs or more, or else with the largest there is. One that is freed and
+    // made again finds the part of it that the budget let stay.
+    const auto begins = [&](PageIndex at) {
+      const std::uint64_t need = aligned(at, request.alignment) - at + std::uint64_t{pages};
+      return free_run(at, need) >= need;
+    };
+    extent = dirty_bins_.search(map_, divide_up(pages, 2), 16, begins);
     const PageIndex largest = dirty_bins_.newest_of_largest();
-    const std::uint64_t need = aligned(largest, request.alignment) - largest + std::uint64_t{pages};
-    if (largest != 0 && free_run(largest, need) >= need) extent = largest;
+    if (extent == 0 && largest != 0 && begins(largest)) extent = largest;
   }
   if (extent == 0) extent = find_aligned(clean_bins_, pages, request.alignment);
   *first = extent == 0 ? 0 : aligned(extent, request.alignment);

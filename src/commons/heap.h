@@ -55,8 +55,9 @@ struct Heap {
   Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
-  std::uint64_t budget_pages = 0;          // the most that may stay dirty
-  std::uint64_t allowance_pages = 0;       // what may by now; see learn()
+  std::uint64_t most_used_pages = 0;       // at once, so far
+  std::uint64_t budget_pages = 0;          // of the dirty ones; see allowed_pages()
+  std::uint64_t allowance_pages = 0;       // what the program has shown to need; see learn()
   std::uint64_t punched_pages = 0;         // for the sake of the allowance, and not taken again yet
   std::uint64_t idle_pages = 0;            // the least that were dirty since tend() last looked,
   std::atomic<std::int64_t> tended_ms{0};  // which was at this time
@@ -97,9 +98,21 @@ class Guard {
 // Gives all dirty memory back, or what exceeds the allowance; without the mutex.
 void purge_all();
 void purge_excess();
-// After dirty pages have been handed out, with the mutex held.
-inline void note_least_dirty() {
+// After pages have been handed out, with the mutex held.
+inline void note_extremes() {
   heap.idle_pages = std::min(heap.idle_pages, heap.extents.dirty());
+  heap.most_used_pages = std::max(heap.most_used_pages, heap.extents.used());
+}
+// How many pages may stay dirty now, with the mutex held: of the allowance, the budget, and beyond
+// it as many as are in use. Sizes that vary leave holes between blocks, and what is in use goes up
+// and down: the more there is, the more has to stay for the next block to find its pages there. But
+// what is in use and what stays are never more together than what was in use at once before, and
+// the budget: at its peak a program has no more for it.
+[[nodiscard]] inline std::uint64_t allowed_pages() {
+  if (heap.budget_pages == 0) return 0;
+  const std::uint64_t used = heap.extents.used();
+  return std::min(heap.allowance_pages,
+                  heap.budget_pages + std::min(used, heap.most_used_pages - used));
 }
 // After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
 // ago and are now filled again should not have been punched: that much more may stay from now on.

@@ -188,7 +188,7 @@ void purge_excess() {
   std::uint64_t allowance = 0;
   {
     const Guard guard;
-    allowance = heap.allowance_pages;
+    allowance = allowed_pages();
   }
   // An eighth more than necessary, so that not every release has to.
   purge(allowance - allowance / 8, true);
@@ -219,7 +219,8 @@ void tend() {
 void learn(std::uint64_t pages) {
   const std::uint64_t regret = std::min(pages, heap.punched_pages);
   heap.punched_pages -= regret;
-  heap.allowance_pages = std::min(heap.budget_pages, heap.allowance_pages + regret);
+  heap.allowance_pages =
+      std::min(heap.budget_pages + heap.most_used_pages, heap.allowance_pages + regret);
 }
 
 }  // namespace tutti::commons

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstdio>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,32 @@ TEST(CommonsBudget, SteadyWorkTouchesNoNewPages) {
   for (int i = 0; i < 20; ++i) round();
   EXPECT_EQ(resident_bytes(), kept);
   EXPECT_LE(kept, 32 * mib) << "never more than was in use";
+}
+
+// What is in use varies, and so does what is free between: more than the budget.
+TEST(CommonsBudget, WorkOfVaryingSizesTouchesFewNewPages) {
+  std::mt19937 random(1);
+  std::vector<unsigned char*> blocks(100, nullptr);
+  std::size_t most_used = 0, most_together = 0;
+  const auto work = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      unsigned char*& block = blocks[random() % blocks.size()];
+      if (block != nullptr) release(block);
+      block = take(8 * kib << random() % 10);
+      ASSERT_NE(block, nullptr);
+      const Stats now = stats();
+      most_used = std::max<std::size_t>(most_used, now.bytes);
+      most_together = std::max<std::size_t>(most_together, now.bytes + now.resident_free);
+    }
+  };
+  work(10000);
+  const std::uint64_t before = populated_since();
+  work(10000);
+  EXPECT_LE(populated_since() - before, 50u);
+  EXPECT_LE(most_together, most_used + budget);
+  for (unsigned char* block : blocks) release(block);
+  EXPECT_LE(stats().resident_free, budget);
+  EXPECT_TRUE(is_valid());
 }
 
 TEST(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {

@@ -210,6 +210,21 @@ TEST(CommonsExtents, ResidentPagesAreUsedAgainFirst) {
   EXPECT_EQ(again.dirty, 0u);
 }
 
+TEST(CommonsExtents, ABlockBeginsWithDirtyPagesThatHoldHalfOfIt) {
+  Extents extents;
+  std::vector<Page> map(4096);
+  extents.start(map.data(), 4096, 0);
+  Extents::Taken larger, wall, smaller, again;
+  ASSERT_TRUE(extents.take({.pages = 70}, &larger));
+  ASSERT_TRUE(extents.take({.pages = 1}, &wall));
+  ASSERT_TRUE(extents.take({.pages = 60}, &smaller));
+  extents.give(larger.first);
+  extents.give(smaller.first);
+  ASSERT_TRUE(extents.take({.pages = 100}, &again));
+  EXPECT_EQ(again.first, smaller.first) << "behind the other one there is no room";
+  EXPECT_EQ(again.dirty, 60u);
+}
+
 TEST(CommonsExtents, WhatThePunchLeftIsTheFrontOfTheNextBlock) {
   Extents extents;
   std::vector<Page> map(1024);

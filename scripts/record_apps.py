@@ -66,7 +66,7 @@ class Row:
 def sample(app: App, ranks: int, tutti: bool) -> tuple[Sample, Run]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        app.furnish(folder)
+        app.furnish(folder, ranks)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.monotonic()
         run = start(DEBIAN_OPENMPI, ranks, list(app.command), tutti=tutti, limit_s=300, cwd=folder)

@@ -4,88 +4,17 @@ programs of our own in Python whose collectives take a tenth of the time or more
 
 from __future__ import annotations
 
-import gzip
-import re
-import shutil
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-INPUTS = Path(__file__).with_name("inputs")
-
-
-def numbers(pattern: str) -> Callable[[str], list[float]]:
-    """What the group of a regular expression finds."""
-    return lambda text: [float(found) for found in re.findall(pattern, text, re.MULTILINE)]
+from app import App, numbers
+from clients import ROOT
+from prepare import FORMS, OPENFOAM, PYTHON, compiled, forms, grid, silicon, slices, water
 
 
 def _permutation(text: str) -> list[float]:
     """Of an ordering in Scotch's format: how many vertices, and how many different places."""
     words = text.split()
     return [float(words[0]), float(len(set(words[2::2])))]
-
-
-@dataclass(frozen=True)
-class App:
-    """`result` finds numbers in what the program prints, or in `file`; right runs have the same
-    ones, but for `tolerance` (relative)."""
-
-    name: str
-    package: str  # Debian's; of our own, none
-    command: tuple[str, ...]
-    result: Callable[[str], list[float]]
-    tolerance: float = 0.0
-    file: str = ""
-    inputs: tuple[str, ...] = ()  # in the folder beside this file
-    prepare: Callable[[Path], None] = field(default=lambda folder: None)
-    communicates: bool = False  # collectives take a tenth of its time or more
-
-    @property
-    def installed(self) -> bool:
-        return shutil.which(self.command[0]) is not None
-
-    def furnish(self, folder: Path) -> None:
-        """Puts into the empty `folder` what the program reads."""
-        for name in self.inputs:
-            shutil.copy(INPUTS / name, folder)
-        self.prepare(folder)
-
-    def results(self, output: str, folder: Path) -> list[float]:
-        text = (folder / self.file).read_text() if self.file else output
-        return self.result(text)
-
-    def same(self, ours: list[float], theirs: list[float]) -> bool:
-        return (
-            bool(theirs)
-            and len(ours) == len(theirs)
-            and all(abs(a - b) <= self.tolerance * abs(b) for a, b in zip(ours, theirs))
-        )
-
-
-def _silicon(folder: Path) -> None:
-    packed = "/usr/share/doc/quantum-espresso/examples/EPW/sic/pp/Si.pz-vbc.UPF.gz"
-    (folder / "Si.pz-vbc.UPF").write_bytes(gzip.decompress(Path(packed).read_bytes()))
-
-
-def _grid(side: int) -> Callable[[Path], None]:
-    """A cube of side**3 vertices in Scotch's format, each with its neighbours."""
-
-    def prepare(folder: Path) -> None:
-        def neighbours(vertex: int) -> list[int]:
-            x, y, z = vertex % side, vertex // side % side, vertex // side**2
-            steps = ((x, 1), (y, side), (z, side**2))
-            return [vertex - s for at, s in steps if at > 0] + [
-                vertex + s for at, s in steps if at < side - 1
-            ]
-
-        lines = [neighbours(vertex) for vertex in range(side**3)]
-        arcs = sum(map(len, lines))
-        text = "\n".join(" ".join(map(str, [len(line), *line])) for line in lines)
-        (folder / "grid.grf").write_text(f"0\n{side**3} {arcs}\n0 000\n{text}\n")
-
-    return prepare
 
 
 def _ours(name: str, pattern: str, tolerance: float = 0.0) -> App:
@@ -103,7 +32,7 @@ APPS = (
         numbers(r"^!\s+total energy\s+=\s+(\S+) Ry"),
         tolerance=1e-9,
         inputs=("si8.in",),
-        prepare=_silicon,
+        prepare=silicon,
     ),
     App(
         "LAMMPS",
@@ -145,7 +74,7 @@ APPS = (
         ("dgord", "grid.grf", "grid.ord"),
         _permutation,
         file="grid.ord",
-        prepare=_grid(40),
+        prepare=grid(40),
     ),
     App(
         "HPCC",
@@ -156,6 +85,64 @@ APPS = (
         tolerance=1e-3,
         file="hpccoutf.txt",
         inputs=("hpccinf.txt",),
+    ),
+    App(
+        "GROMACS",
+        "gromacs",
+        ("gmx_mpi", "-quiet", "mdrun", "-s", "water.tpr", "-ntomp", "1", "-reprod"),
+        # The total energy is the first of the second line of values.
+        numbers(r"^   Energies .*\n.*\n.*\n.*\n +(\S+)"),
+        tolerance=1e-4,
+        file="md.log",
+        inputs=("water.mdp", "water.top"),
+        prepare=water,
+    ),
+    App(
+        "OpenFOAM",
+        "openfoam",
+        ("env", OPENFOAM, "icoFoam", "-parallel"),
+        numbers(r"^Courant Number mean: \S+ max: (\S+)"),
+        tolerance=1e-4,
+        inputs=("cavity",),
+        prepare=slices,
+        needs="icoFoam",
+    ),
+    App(
+        "DOLFINx",
+        "python3-dolfinx-real",
+        (PYTHON, "poisson.py", str(FORMS)),
+        numbers(r"off by (\S+)"),
+        tolerance=1e-7,
+        inputs=("poisson.py",),
+        prepare=forms,
+        needs="/usr/lib/petsc/lib/python3/dist-packages/dolfinx",
+    ),
+    App(
+        "PETSc",
+        "libpetsc-real-dev pkg-config",
+        ("./program",),
+        numbers(r"norm (\S+)"),
+        tolerance=1e-8,
+        prepare=compiled("diffusion.c", "mpicc.openmpi", "PETSc"),
+        needs="/usr/lib/x86_64-linux-gnu/pkgconfig/PETSc.pc",
+    ),
+    App(
+        "SLEPc",
+        "python3-slepc4py-real",
+        (PYTHON, "modes.py"),
+        numbers(r"eigenvalue (\S+)"),
+        tolerance=1e-7,
+        inputs=("modes.py",),
+        needs="/usr/lib/slepc/lib/python3/dist-packages/slepc4py",
+    ),
+    App(
+        "MUMPS",
+        "libmumps-dev gfortran",
+        ("./program",),
+        numbers(r"sum +(\S+)"),
+        tolerance=1e-9,
+        prepare=compiled("elimination.f90", "mpif90.openmpi", "-I/usr/include", "-ldmumps"),
+        needs="/usr/include/dmumps_struc.h",
     ),
     _ours("pagerank.py", r"(?:steps|largest) (\S+)", tolerance=1e-8),
     _ours("logistic.py", r"loss (\S+)", tolerance=1e-9),

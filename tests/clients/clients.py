@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
 from mpis import Mpi, end  # noqa: E402
+from pss import Peak  # noqa: E402
 
 SUITE = Path(__file__).with_name("suite.py")
 SOURCES = ROOT / ".clients"
@@ -52,10 +53,35 @@ class Run:
         return f"{self.taken()} of {seen} calls taken over ({kinds}); left: {left or 'none'}"
 
 
+def ends(job: subprocess.Popen, limit_s: float, peak: Peak | None) -> bool:
+    """Waits for a job, and looks at its memory meanwhile; whether it ended in time."""
+    last = time.monotonic() + limit_s
+    ended = os.pidfd_open(job.pid)  # not job.wait(limit_s), which looks every 50 ms
+    try:
+        while True:
+            left = max(0.0, last - time.monotonic())
+            pause = left if peak is None else min(left, peak.EVERY_S)
+            if select.select([ended], [], [], pause)[0]:
+                return True
+            if left == 0.0:
+                return False
+            if peak is not None:
+                peak.look(job.pid)
+    finally:
+        os.close(ended)
+
+
 def start(
-    mpi: Mpi, ranks: int, command: list[str], *, tutti: bool, limit_s: float, cwd: Path
+    mpi: Mpi,
+    ranks: int,
+    command: list[str],
+    *,
+    tutti: bool,
+    limit_s: float,
+    cwd: Path,
+    peak: Peak | None = None,
 ) -> Run:
-    """Run `command`; code -1 says that it did not end in time."""
+    """Run `command`; code -1 says that it did not end in time. `peak` learns what it holds."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         options = {"TUTTI_REPORT": str(report)} if tutti else None
@@ -70,13 +96,9 @@ def start(
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            # Not job.wait(limit_s), which looks every 50 ms.
-            ended = os.pidfd_open(job.pid)
             try:
-                in_time = bool(select.select([ended], [], [], limit_s)[0])
-                code = job.wait() if in_time else -1
+                code = job.wait() if ends(job, limit_s, peak) else -1
             finally:
-                os.close(ended)
                 end(job)
             output.seek(0)
             said = output.read()

@@ -25,46 +25,58 @@ std::uint32_t pages_of(std::size_t bytes) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(divide_up(bytes, page_bytes), 1));
 }
 
+// A page takes at least a quarter of a microsecond to touch.
+std::int64_t patience_ns(Patience patience, std::uint32_t pages) {
+  return patience == Patience::all ? Guard::endless
+                                   : std::max<std::int64_t>(50'000, std::int64_t{250} * pages);
+}
+
+[[noreturn]] void refuse(const void* block) {
+  log::fatal("%p was freed or resized, but is not an allocated block", block);
+  std::abort();
+}
+
 PageIndex index_of(const void* block) {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - heap.base);
-  if (offset % page_bytes != 0 || !heap.extents.is_block(offset / page_bytes)) {
-    log::fatal("%p was freed or resized, but is not an allocated block", block);
-    std::abort();
-  }
+  if (offset % page_bytes != 0 || !heap.extents.is_block(offset / page_bytes)) refuse(block);
   return static_cast<PageIndex>(offset / page_bytes);
 }
 
-bool take(const Extents::Request& request, Extents::Taken* taken) {
-  const Guard guard;
-  if (!heap.extents.take(request, taken)) return false;
+enum class Outcome { taken, full, busy };
+
+Outcome take(const Extents::Request& request, std::int64_t patience_ns, Extents::Taken* taken) {
+  const Guard guard(patience_ns);
+  if (!guard.is_in()) return Outcome::busy;
+  if (!heap.extents.take(request, taken)) return Outcome::full;
   if (!make_accessible(std::uint64_t{taken->first} + request.pages)) {
     heap.extents.give(taken->first);
-    return false;
+    return Outcome::full;
   }
   ++heap.allocations;
   note_extremes();
   learn(request.pages - std::min(taken->dirty, request.pages));
-  return true;
+  return Outcome::taken;
 }
 
-void* place(Extents::Request request, bool zero) {
+void* place(Extents::Request request, bool zero, Patience patience) {
+  const std::int64_t within_ns = patience_ns(patience, request.pages);
   Extents::Taken taken;
   const std::uint32_t least = request.alignment;
   request.alignment = std::max(least, best_alignment(request.pages));
-  bool found = take(request, &taken);
-  if (!found && request.slack > 0) {
+  Outcome outcome = take(request, within_ns, &taken);
+  if (outcome == Outcome::full && request.slack > 0) {
     request.slack = 0;
-    found = take(request, &taken);
+    outcome = take(request, within_ns, &taken);
   }
-  if (!found && request.alignment > least) {
+  if (outcome == Outcome::full && request.alignment > least) {
     request.alignment = least;
-    found = take(request, &taken);
+    outcome = take(request, within_ns, &taken);
   }
-  if (!found) {  // once all holes have become one with their neighbours, there may be room
-    purge_all();
-    found = take(request, &taken);
+  if (outcome == Outcome::full) {
+    purge_all();  // once all holes have become one with their neighbours, there may be room
+    outcome = take(request, within_ns, &taken);
   }
-  if (!found) return nullptr;
+  if (outcome != Outcome::taken) return nullptr;
   wish_for_huge_pages(taken.first, std::min(taken.dirty, request.pages), request.pages);
   void* block = heap.address(taken.first);
   if (zero && taken.dirty > 0)
@@ -75,7 +87,11 @@ void* place(Extents::Request request, bool zero) {
 void release_pages(PageIndex block) {
   bool too_much = false, more_than_budget = false;
   {
-    const Guard guard;
+    const Guard guard(0);
+    if (!guard.is_in()) {
+      if (!heap.extents.hand_over(block)) refuse(heap.address(block));
+      return;
+    }
     heap.extents.give(block);
     too_much = heap.extents.dirty() > allowed_pages();
     more_than_budget = heap.extents.dirty() > heap.budget_pages;
@@ -84,12 +100,12 @@ void release_pages(PageIndex block) {
   if (more_than_budget) tend();
 }
 
-bool resize_pages(PageIndex block, std::uint32_t pages) {
+bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
   bool too_much = false;
-  std::uint32_t before = 0;
+  const std::uint32_t before = heap.extents.used_pages(block);
   {
-    const Guard guard;
-    before = heap.extents.used_pages(block);
+    const Guard guard(patience_ns(patience, std::max(before, pages)));
+    if (!guard.is_in()) return pages <= before;  // it may as well stay too large
     if (pages > before) {
       const std::uint64_t dirty = heap.extents.dirty();
       if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
@@ -111,13 +127,13 @@ bool resize_pages(PageIndex block, std::uint32_t pages) {
 
 }  // namespace
 
-void* allocate(std::size_t bytes, std::size_t alignment, bool zero) {
+void* allocate(std::size_t bytes, std::size_t alignment, bool zero, Patience patience) {
   const os::KeepErrno keep;
   if (!may_serve(bytes) || !ready() || !may_serve(bytes)) return nullptr;
   const std::uint32_t pages = pages_of(bytes);
   const std::uint32_t alignment_pages = pages_of(std::max(alignment, page_bytes));
   if (pages == 0 || alignment_pages == 0) return nullptr;
-  return place({pages, alignment_pages, 0}, zero);
+  return place({pages, alignment_pages, 0}, zero, patience);
 }
 
 void release(void* block) {
@@ -131,20 +147,20 @@ std::size_t usable_bytes(const void* block) {
   return std::size_t{heap.extents.used_pages(index_of(block))} * page_bytes;
 }
 
-bool resize_in_place(void* block, std::size_t bytes) {
+bool resize_in_place(void* block, std::size_t bytes, Patience patience) {
   const os::KeepErrno keep;
   const PageIndex index = index_of(block);
   const std::uint32_t pages = pages_of(bytes);
-  return pages != 0 && resize_pages(index, pages);
+  return pages != 0 && resize_pages(index, pages, patience);
 }
 
-void* resize(void* block, std::size_t bytes) {
+void* resize(void* block, std::size_t bytes, Patience patience) {
   const os::KeepErrno keep;
   if (bytes < detail::threshold.load(std::memory_order_relaxed) / 2) return nullptr;
-  if (resize_in_place(block, bytes)) return block;
+  if (resize_in_place(block, bytes, patience)) return block;
   const std::uint32_t pages = pages_of(bytes);
   if (pages == 0) return nullptr;
-  void* moved = place({pages, 1, slack_for(pages)}, false);
+  void* moved = place({pages, 1, slack_for(pages)}, false, patience);
   if (moved == nullptr) return nullptr;
   const PageIndex index = index_of(block);
   std::memcpy(moved, block, std::size_t{heap.extents.used_pages(index)} * page_bytes);

@@ -63,11 +63,16 @@ inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
          is_left_now(bytes);
 }
 
+// Whether to wait for a thread that the kernel has interrupted while it had the bookkeeping: `all`,
+// or `some`, for about as long as to touch the block takes at least.
+enum class Patience { all, some };
+
 // A block of at least `bytes`, aligned to `alignment` (a power of two; a page at least is given),
 // zeroed when `zero`. nullptr: not served here (below the threshold, switched off, range or memory
-// exhausted), and the caller asks libc. Freed pages may be handed out again with their old
-// contents unless `zero`.
-[[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, bool zero);
+// exhausted, no more patience), and the caller asks libc. Freed pages may be handed out again with
+// their old contents unless `zero`.
+[[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, bool zero,
+                             Patience patience = Patience::all);
 
 // Whether `address` lies in the range of the commons of this process (allocated or not).
 [[nodiscard]] inline bool owns(const void* address) {
@@ -83,18 +88,21 @@ inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
 
 // The next four take only addresses that allocate() returned and release() has not taken back; any
 // other address of the range ends the process with a message.
+
+// Never waits: who has the bookkeeping takes the block back in the place of who cannot have it.
 void release(void* block);
 [[nodiscard]] std::size_t usable_bytes(const void* block);
 
 // Grows or shrinks without moving, into the block's own slack or free neighbours. False: `block`
 // is unchanged, and the caller moves it.
-[[nodiscard]] bool resize_in_place(void* block, std::size_t bytes);
+[[nodiscard]] bool resize_in_place(void* block, std::size_t bytes,
+                                   Patience patience = Patience::all);
 
 // Like realloc for a block of the commons: in place if possible, else moved to a new block with
 // slack behind it. nullptr, and `block` unchanged: so many bytes are not for the commons (less than
 // half of the threshold, so that a block whose size varies about the threshold stays where it is),
-// or range or memory are exhausted.
-[[nodiscard]] void* resize(void* block, std::size_t bytes);
+// or range or memory are exhausted, or patience is.
+[[nodiscard]] void* resize(void* block, std::size_t bytes, Patience patience = Patience::all);
 
 // Gives all free memory back to the kernel.
 void trim();

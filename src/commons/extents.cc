@@ -142,6 +142,7 @@ bool Extents::take(const Request& request, Taken* taken) {
   const std::uint32_t dirty = claim(extent, first, request.pages + request.slack);
   describe(first, request.pages + request.slack, State::used);
   map_[first].used = request.pages;
+  map_[first].previous = 0;
   ++blocks_;
   used_ += request.pages;
   *taken = {first, dirty};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "commons/bins.h"
@@ -43,6 +44,14 @@ class Extents {
   [[nodiscard]] bool begin_punch(std::uint32_t most, Span* span);
   void end_punch(const Span& span, bool punched);
 
+  // What who cannot have the lock does in place of give() and of end_punch(span, true): settle(),
+  // with the lock, does them all. False: `extent` is with those handed over already.
+  [[nodiscard]] bool hand_over(PageIndex extent);
+  void settle() {
+    if (!is_settled()) settle_all();
+  }
+  [[nodiscard]] bool is_settled() const { return handed_.load(std::memory_order_relaxed) == 0; }
+
   // After all free memory has become holes.
   void all_free_is_clean();
 
@@ -65,7 +74,8 @@ class Extents {
   }
 
   [[nodiscard]] bool is_block(std::uint64_t index) const {
-    return index > 0 && index < pages_ && map_[index].state == State::used;
+    return index > 0 && index < pages_ && map_[index].state == State::used &&
+           link(static_cast<PageIndex>(index)).load(std::memory_order_relaxed) == 0;
   }
   [[nodiscard]] std::uint32_t used_pages(PageIndex block) const { return map_[block].used; }
   [[nodiscard]] std::uint32_t pages() const { return pages_; }
@@ -83,6 +93,11 @@ class Extents {
     return state == State::dirty ? dirty_bins_ : clean_bins_;
   }
 
+  [[nodiscard]] std::atomic_ref<PageIndex> link(PageIndex extent) const {
+    return std::atomic_ref(map_[extent].previous);
+  }
+  void settle_all();
+
   void describe(PageIndex first, std::uint32_t pages, State state);
   void insert_free(PageIndex first, std::uint32_t pages, State state);
   void remove_free(PageIndex extent);
@@ -97,6 +112,7 @@ class Extents {
   Page* map_ = nullptr;
   std::uint32_t pages_ = 0;
   std::uint64_t origin_ = 0;
+  std::atomic<PageIndex> handed_{0};  // the last one
   Bins dirty_bins_;
   Bins clean_bins_;
   std::uint64_t dirty_ = 0;  // pages

@@ -17,6 +17,7 @@ bool Extents::begin_punch(std::uint32_t most, Span* span) {
   if (keep > 0) insert_free(extent, keep, State::dirty);
   *span = {extent + keep, pages - keep};
   describe(span->first, span->pages, State::punching);
+  map_[span->first].previous = 0;
   return true;
 }
 

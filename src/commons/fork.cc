@@ -129,7 +129,10 @@ const char* copy_everything(bool have_file) {
   return have_file ? copy_from_file() : copy_from_mapping();
 }
 
-bool this_thread_forks() { return heap.forker.load(std::memory_order_relaxed) == ::gettid(); }
+bool this_thread_forks() {
+  const pid_t forker = heap.forker.load(std::memory_order_relaxed);
+  return forker != 0 && forker == ::gettid();
+}
 
 bool is_stray_child() {
   const auto* witness = heap.witness.load(std::memory_order_acquire);
@@ -146,6 +149,7 @@ bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
 
 void become_exclusive() {
   const os::Uncancelled uncancelled;
+  heap.extents.settle();
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
     const bool have_file = os::refers_to(heap.fd, heap.file);
     if (const char* failure = copy_everything(have_file)) give_up(failure);
@@ -161,17 +165,20 @@ void become_exclusive() {
   heap.mutex.reset();
 }
 
-Guard::Guard() : held_(true) {
+Guard::Guard(std::int64_t patience_ns) {
   // A child made by a bare system call (clone without CLONE_VM) ran no handler of ours. Its parent
   // did not wait, so its copy is later than it should be; but from here on they are separate.
   if (is_stray_child()) [[unlikely]]
     become_exclusive();
-  if (heap.mutex.try_lock()) [[likely]]
-    return;
-  if (this_thread_forks())
-    held_ = false;
-  else
-    heap.mutex.lock();
+  if (!heap.mutex.try_lock()) [[unlikely]] {
+    if (this_thread_forks())
+      holds_ = false;
+    else if (patience_ns == endless)
+      heap.mutex.lock();
+    else
+      holds_ = in_ = heap.mutex.lock_within(patience_ns);
+  }
+  if (holds_) heap.extents.settle();
 }
 
 void before_fork() {
@@ -184,6 +191,7 @@ void before_fork() {
   const int error = errno;
   if (is_stray_child()) become_exclusive();
   heap.mutex.lock();
+  heap.extents.settle();
   heap.forker.store(::gettid(), std::memory_order_relaxed);
   heap.fork.signals = before;
   heap.fork.cancel = cancel;
@@ -205,7 +213,7 @@ void after_fork_in_parent() {
   const sigset_t signals = heap.fork.signals;
   const int cancel = heap.fork.cancel;
   heap.forker.store(0, std::memory_order_relaxed);
-  heap.mutex.unlock();
+  Guard::leave();
   ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   ::pthread_setcancelstate(cancel, nullptr);
   errno = error;

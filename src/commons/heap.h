@@ -76,26 +76,40 @@ struct Heap {
 };
 extern constinit Heap heap;
 
-// Holds the mutex. The thread that is forking holds it already: handlers of others, which may run
-// between ours and the fork, may allocate.
+// Holds the mutex, and settles what others have handed over meanwhile. The thread that is forking
+// holds it already: handlers of others, which may run between ours and the fork, may allocate.
 class Guard {
  public:
-  Guard();
+  static constexpr std::int64_t endless = INT64_MAX;
+  // Unless it is endless: is_in() only if the mutex was free within so long.
+  explicit Guard(std::int64_t patience_ns = endless);
   ~Guard() {
-    if (held_) heap.mutex.unlock();
+    if (holds_) leave();
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
+  [[nodiscard]] bool is_in() const { return in_; }
+
+  // What was handed over while the mutex was held is not left to whoever comes next.
+  static void leave() {
+    for (;;) {
+      heap.mutex.unlock();
+      if (heap.extents.is_settled() || !heap.mutex.try_lock()) return;
+      heap.extents.settle();
+    }
+  }
 
  private:
-  bool held_;
+  bool holds_ = true;
+  bool in_ = true;
 };
 
 // range.cc: whether there is a range to allocate from; reserves it at the first call.
 [[nodiscard]] bool ready();
 // Makes the range usable up to `end` pages; with the mutex held.
 [[nodiscard]] bool make_accessible(std::uint64_t end);
-// Gives all dirty memory back, or what exceeds the allowance; without the mutex.
+// Gives all dirty memory back, or what exceeds the allowance; without the mutex. For the latter
+// nobody waits: it can be done later.
 void purge_all();
 void purge_excess();
 // After pages have been handed out, with the mutex held.

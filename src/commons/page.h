@@ -26,6 +26,7 @@ struct Page {
     std::uint32_t used;  // a block: its own pages; the rest is slack, which is always clean
     PageIndex next;      // a free extent: its neighbours in the ring of its bin
   };
+  // A block, or a punched extent: of those handed over, the one that was before it; 0: it is not.
   PageIndex previous;
 };
 static_assert(sizeof(Page) == 16);

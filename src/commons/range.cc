@@ -154,18 +154,20 @@ bool yield_address_space(std::size_t bytes_wanted) {
 
 namespace {
 
-// Until at most `pages` are dirty.
+// Until at most `pages` are dirty. What is regrettable is also nothing to wait for.
 void purge(std::uint64_t pages, bool regrettable) {
+  const std::int64_t patience_ns = regrettable ? 0 : Guard::endless;
   for (;;) {
     Extents::Span span;
     bool exclusive = false;
     {
-      const Guard guard;
-      if (heap.extents.dirty() <= pages) return;
+      const Guard guard(patience_ns);
+      if (!guard.is_in() || heap.extents.dirty() <= pages) return;
       const std::uint64_t excess = heap.extents.dirty() - pages;
       if (!heap.extents.begin_punch(
               static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, UINT32_MAX)), &span))
         return;
+      if (regrettable) heap.punched_pages += span.pages;
       exclusive = heap.mode.load(std::memory_order_relaxed) == Mode::exclusive;
     }
     const std::size_t bytes = std::size_t{span.pages} * page_bytes;
@@ -173,10 +175,14 @@ void purge(std::uint64_t pages, bool regrettable) {
     forget_populated(span.first, span.pages);
     const bool punched = exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
     if (punched) wish_for_small_pages(span.first, span.pages);
-    const Guard guard;
-    heap.extents.end_punch(span, punched);
-    if (!punched) return;  // locked in memory by the program: it stays as it is
-    if (regrettable) heap.punched_pages += span.pages;
+    const Guard guard(punched ? patience_ns : Guard::endless);
+    if (!guard.is_in())
+      (void)heap.extents.hand_over(span.first);
+    else
+      heap.extents.end_punch(span, punched);
+    if (punched) continue;  // else locked in memory by the program: it stays as it is
+    if (regrettable) heap.punched_pages -= std::min<std::uint64_t>(heap.punched_pages, span.pages);
+    return;
   }
 }
 
@@ -187,7 +193,8 @@ void purge_all() { purge(0, false); }
 void purge_excess() {
   std::uint64_t allowance = 0;
   {
-    const Guard guard;
+    const Guard guard(0);
+    if (!guard.is_in()) return;
     allowance = allowed_pages();
   }
   // An eighth more than necessary, so that not every release has to.
@@ -206,7 +213,8 @@ void tend() {
   const os::KeepErrno keep;
   std::uint64_t busy = 0;
   {
-    const Guard guard;
+    const Guard guard(0);
+    if (!guard.is_in()) return;
     const std::uint64_t dirty = heap.extents.dirty();
     busy = dirty - std::min(dirty, heap.idle_pages);
     busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));

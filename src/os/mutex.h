@@ -18,6 +18,10 @@ class Mutex {
   void lock() {
     if (!try_lock()) lock_slowly();
   }
+  // False: it was not to be had for so long.
+  [[nodiscard]] bool lock_within(std::int64_t timeout_ns) {
+    return try_lock() || (timeout_ns > 0 && lock_slowly_within(timeout_ns));
+  }
   void unlock() {
     // Pairs with the acquiring exchanges of the next owner.
     if (state_.exchange(open, std::memory_order_release) == wanted) wake_one();
@@ -29,7 +33,9 @@ class Mutex {
   // The states of U. Drepper, "Futexes are tricky", mutex 2.
   enum : std::uint32_t { open, taken, wanted };
 
+  [[nodiscard]] bool spin();
   void lock_slowly();
+  [[nodiscard]] bool lock_slowly_within(std::int64_t timeout_ns);
   void wake_one();
 
   std::atomic<std::uint32_t> state_{open};

@@ -32,7 +32,7 @@ bool is_served(const void* caller, std::size_t bytes) {
 
 void* take(const void* caller, std::size_t bytes, std::size_t alignment = 1, bool zero = false) {
   return is_served(caller, bytes) && std::has_single_bit(alignment)
-             ? commons::allocate(bytes, alignment, zero)
+             ? commons::allocate(bytes, alignment, zero, commons::Patience::some)
              : nullptr;
 }
 

@@ -15,7 +15,7 @@ void* resize_shared(void* block, std::size_t bytes) {
     commons::release(block);
     return nullptr;
   }
-  if (void* resized = commons::resize(block, bytes)) return resized;
+  if (void* resized = commons::resize(block, bytes, commons::Patience::some)) return resized;
   // Too small by now, or the commons is exhausted.
   void* moved = behind(bytes, [&] { return next.malloc(bytes); });
   if (moved == nullptr) return nullptr;
@@ -26,7 +26,8 @@ void* resize_shared(void* block, std::size_t bytes) {
 
 void* resize_into_shared(void* block, std::size_t bytes) {
   const std::size_t before = next.malloc_usable_size(block);
-  void* moved = before < bytes ? commons::allocate(bytes, 1, false) : nullptr;
+  void* moved =
+      before < bytes ? commons::allocate(bytes, 1, false, commons::Patience::some) : nullptr;
   if (moved == nullptr)  // it shrinks, or there is no room
     return behind(bytes, [&] { return next.realloc(block, bytes); });
   std::memcpy(moved, block, before);

@@ -201,15 +201,15 @@ void purge_excess() {
   purge(allowance - allowance / 8, true);
 }
 
-void tend() {
-  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return;
+bool tend() {
+  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return false;
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   const std::int64_t now_ms = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
   std::int64_t before_ms = heap.tended_ms.load(std::memory_order_relaxed);
   if (now_ms - before_ms < tend_ms ||
       !heap.tended_ms.compare_exchange_strong(before_ms, now_ms, std::memory_order_relaxed))
-    return;
+    return false;
   const os::KeepErrno keep;
   std::uint64_t busy = 0;
   {
@@ -222,6 +222,7 @@ void tend() {
     if (dirty > busy) heap.allowance_pages = std::min(heap.allowance_pages, busy);
   }
   purge(busy, true);
+  return true;
 }
 
 void learn(std::uint64_t pages) {

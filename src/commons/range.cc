@@ -214,7 +214,7 @@ bool tend() {
   std::uint64_t busy = 0;
   {
     const Guard guard(0);
-    if (!guard.is_in()) return;
+    if (!guard.is_in()) return true;
     const std::uint64_t dirty = heap.extents.dirty();
     busy = dirty - std::min(dirty, heap.idle_pages);
     busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));

@@ -109,7 +109,7 @@ APPS = (
     ),
     App(
         "DOLFINx",
-        "python3-dolfinx-real",
+        "python3-dolfinx",
         (PYTHON, "poisson.py", str(FORMS)),
         numbers(r"off by (\S+)"),
         tolerance=1e-7,
@@ -128,7 +128,7 @@ APPS = (
     ),
     App(
         "SLEPc",
-        "python3-slepc4py-real",
+        "python3-slepc4py",
         (PYTHON, "modes.py"),
         numbers(r"eigenvalue (\S+)"),
         tolerance=1e-7,

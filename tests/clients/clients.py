@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
 from mpis import Mpi, end  # noqa: E402
-from pss import Peak  # noqa: E402
+from peak import EVERY_S, Peak  # noqa: E402
 
 SUITE = Path(__file__).with_name("suite.py")
 SOURCES = ROOT / ".clients"
@@ -41,16 +41,18 @@ class Run:
     def taken(self) -> int:
         return sum(row["taken"] for row in self.calls.values())
 
+    def seen(self) -> int:
+        return sum(row["seen"] for row in self.calls.values())
+
     def summary(self) -> str:
         """Calls taken over and seen by rank 0, and why the others were not."""
-        seen = sum(row["seen"] for row in self.calls.values())
         reasons: dict[str, int] = {}
         for row in self.calls.values():
             for why, count in row["reasons"].items():
                 reasons[why] = reasons.get(why, 0) + count
         left = ", ".join(f"{count} {why}" for why, count in reasons.items())
         kinds = " ".join(f"{name} {row['taken']}" for name, row in self.calls.items())
-        return f"{self.taken()} of {seen} calls taken over ({kinds}); left: {left or 'none'}"
+        return f"{self.taken()} of {self.seen()} calls taken over ({kinds}); left: {left or 'none'}"
 
 
 def ends(job: subprocess.Popen, limit_s: float, peak: Peak | None) -> bool:
@@ -60,7 +62,7 @@ def ends(job: subprocess.Popen, limit_s: float, peak: Peak | None) -> bool:
     try:
         while True:
             left = max(0.0, last - time.monotonic())
-            pause = left if peak is None else min(left, peak.EVERY_S)
+            pause = left if peak is None else min(left, EVERY_S)
             if select.select([ended], [], [], pause)[0]:
                 return True
             if left == 0.0:

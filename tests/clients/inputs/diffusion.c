@@ -13,7 +13,7 @@
 enum { SIDE = 64 };
 
 /* Seven points; the walls are zero. */
-static PetscErrorCode fill(KSP solver, Mat matrix, Mat preconditioned, void *unused) {
+static PetscErrorCode fill(KSP solver, Mat matrix, Mat preconditioned, void* unused) {
   (void)matrix, (void)unused;
   DM grid;
   DMDALocalInfo at;
@@ -34,15 +34,15 @@ static PetscErrorCode fill(KSP solver, Mat matrix, Mat preconditioned, void *unu
           columns[count] = (MatStencil){.i = to[n][0], .j = to[n][1], .k = to[n][2]};
           values[count++] = n == 0 ? 6 : -1;
         }
-        PetscCall(MatSetValuesStencil(preconditioned, 1, &row, count, columns, values,
-                                      INSERT_VALUES));
+        PetscCall(
+            MatSetValuesStencil(preconditioned, 1, &row, count, columns, values, INSERT_VALUES));
       }
   PetscCall(MatAssemblyBegin(preconditioned, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(preconditioned, MAT_FINAL_ASSEMBLY));
   return 0;
 }
 
-static PetscErrorCode heat(KSP solver, Vec given, void *unused) {
+static PetscErrorCode heat(KSP solver, Vec given, void* unused) {
   (void)solver, (void)unused;
   return VecSet(given, 1.0 / (SIDE + 1) / (SIDE + 1));
 }
@@ -69,7 +69,7 @@ static PetscErrorCode solve(DM grid, PCType kind) {
   return KSPDestroy(&solver);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   DM grid;
   const DMBoundaryType wall = DM_BOUNDARY_NONE;
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));

@@ -107,8 +107,8 @@ void release(void* block);
 // Gives all free memory back to the kernel.
 void trim();
 // Gives back what nothing has asked for in a second. To be called now and then; mostly a look at
-// the clock. True: more than that, which is once a second at most.
-bool tend();
+// the clock.
+void tend();
 
 // Where the process has a limit of address space, and so many bytes are within it: gives up what is
 // reserved and not in use, for good, as the program needs it. False: there is none.

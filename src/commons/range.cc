@@ -201,20 +201,20 @@ void purge_excess() {
   purge(allowance - allowance / 8, true);
 }
 
-bool tend() {
-  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return false;
+void tend() {
+  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return;
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   const std::int64_t now_ms = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
   std::int64_t before_ms = heap.tended_ms.load(std::memory_order_relaxed);
   if (now_ms - before_ms < tend_ms ||
       !heap.tended_ms.compare_exchange_strong(before_ms, now_ms, std::memory_order_relaxed))
-    return false;
+    return;
   const os::KeepErrno keep;
   std::uint64_t busy = 0;
   {
     const Guard guard(0);
-    if (!guard.is_in()) return true;
+    if (!guard.is_in()) return;
     const std::uint64_t dirty = heap.extents.dirty();
     busy = dirty - std::min(dirty, heap.idle_pages);
     busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));
@@ -222,7 +222,6 @@ bool tend() {
     if (dirty > busy) heap.allowance_pages = std::min(heap.allowance_pages, busy);
   }
   purge(busy, true);
-  return true;
 }
 
 void learn(std::uint64_t pages) {

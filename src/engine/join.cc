@@ -89,8 +89,6 @@ class Node::Joining {
     if (!conclude())
       return status_.ok() ? Status::unsupported("another rank could not open the node segment")
                           : status_;
-    if (node_->ways_.mapped && node_->size() > 1)
-      node_->losses_ = std::make_unique<Losses>(*node_, node_->rank_, node_->size());
     joined = std::move(node_);
     return {};
   }

@@ -27,12 +27,6 @@ std::uint64_t host_id() {
   return hash(hash(0xcbf29ce484222325u, boot), name.nodename) | 1;
 }
 
-void Node::let_go_of_peers() {
-  losses_.reset();
-  for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank_) reaches_[static_cast<std::size_t>(peer)].let_go();
-}
-
 const char* Node::why_not(memory::Way way) const {
   if (way == memory::Way::mapped && ways_.mapped) return "";
   if (way == memory::Way::copied && ways_.copied) return "";

@@ -11,7 +11,6 @@
 #include "base/status.h"
 #include "coll/coll.h"
 #include "engine/exchange.h"
-#include "engine/losses.h"
 #include "memory/memory.h"
 #include "progress/progress.h"
 #include "segment/segment.h"
@@ -52,13 +51,6 @@ class Node {
   [[nodiscard]] const char* kept_free() const { return kept_free_.c_str(); }
   // Where this process's progress thread belongs.
   [[nodiscard]] const progress::Settings& progress() const { return progress_; }
-  // Of those whose process has gone; see engine/losses.h.
-  void look_for_losses() {
-    if (losses_ != nullptr) losses_->look();
-  }
-  void lose(int rank) { reaches_[static_cast<std::size_t>(rank)].lose(); }
-  // Of all others: nothing of this node is called any more.
-  void let_go_of_peers();
   // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
   [[nodiscard]] const char* why_not(memory::Way way) const;
 
@@ -78,7 +70,6 @@ class Node {
   coll::Order order_ = coll::Order::tree;
   progress::Settings progress_;
   std::string kept_free_;
-  std::unique_ptr<Losses> losses_;  // has a thread that uses what is above
 };
 
 // Equal for processes that may share a Node: same boot of the same kernel, same host name (so that

@@ -41,11 +41,6 @@ void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns) {
     futex_wait(*words[0].word, words[0].expected, std::min(timeout_ns, longest_blind_ns));
 }
 
-bool waits_for_several_words() {
-  return ::syscall(SYS_futex_waitv, nullptr, 0, 0, nullptr, CLOCK_MONOTONIC) >= 0 ||
-         (errno != ENOSYS && errno != EPERM);
-}
-
 void futex_wake_all(const std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

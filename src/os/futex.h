@@ -19,8 +19,6 @@ struct FutexWord {
 };
 inline constexpr std::size_t most_futex_words = 128;  // the rest is not looked at
 void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns);
-// False: for more than one it wakes up again and again (Linux before 5.16, and some containers).
-[[nodiscard]] bool waits_for_several_words();
 void futex_wake_all(const std::atomic<std::uint32_t>& word);
 
 // An asymmetric fence between processes (membarrier): the rare side calls heavy_fence(), and the

@@ -4,8 +4,6 @@
 // system, so nothing is left behind however the job ends.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -63,10 +61,6 @@ class Segment {
   void sign_in(int member);
   [[nodiscard]] const std::atomic<std::uint32_t>& presence(int member) const;
   [[nodiscard]] static bool marked_as_ended(const std::atomic<std::uint32_t>& presence);
-  [[nodiscard]] static pid_t signer_of(const std::atomic<std::uint32_t>& presence);
-  // A count that whoever first notices an end raises, and wakes who sleeps on it.
-  void tell_of_end(int member);
-  [[nodiscard]] const std::atomic<std::uint32_t>& ends_told() const;
 
  private:
   [[nodiscard]] static bool sign_out(std::byte* base, int member);

@@ -31,7 +31,7 @@ test-apps: setup  ## whole applications, bare and under Tutti: the same results?
 	@scripts/install_apps.sh
 	@OMP_NUM_THREADS=1 .venv/bin/python -m pytest -p no:cacheprovider tests/clients/test_apps.py --whole -v
 
-record-apps: setup  ## how long they take, in pairs: twenty minutes alone on a quiet machine; writes results/
+record-apps: setup  ## how long they take, in pairs: half an hour alone on a quiet machine; writes results/
 	@scripts/build.sh tutti_package
 	@scripts/install_apps.sh
 	@.venv/bin/python scripts/record_apps.py

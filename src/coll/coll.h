@@ -64,7 +64,7 @@ struct Slice {
 //
 // Bcast and what computes use `send`, `recv` and `count`; `send` == `recv` is in place. Bcast uses
 // `recv` as its buffer; Reduce uses `recv` on the root alone; Reduce_scatter divides `count` by
-// `parts` and is never in place.
+// `parts`, which follow each other, and in place leaves what is behind the result as it is.
 // What only moves data uses blocks: `out` holds one for each member, or one for all of them (Gather
 // and Allgather), `in` one for each member or one from the root (Scatter). Where a member has
 // nothing to do with one of them, as in place, it is empty: but in an Allgather `out` is in[rank],

@@ -43,7 +43,6 @@ struct Call {
   Side<H> out{site}, in{site};  // what is sent, what is received
   bool alike = false;           // both sides have the same counts and types
   Few<coll::Slice> parts;       // of what is computed
-  Temporary copy;
 
  private:
   [[gnu::noinline]] void settle_both(bool with_devices) {

@@ -225,13 +225,6 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
     if (!stage_operands(call, work.bytes(), work.parts[me].count * work.element_bytes))
       return false;
   }
-  // In place the result would replace operands that others still read.
-  if (send == in_place() && call.size > 1) {
-    call.copy.reset(work.bytes());
-    reduce::copy(call.copy.get(), work.send, work.bytes());
-    work.send = call.copy.get();
-    work.in_place = true;
-  }
   return true;
 }
 

@@ -50,7 +50,6 @@ long memory_kib(int commons) {
 }
 
 constexpr std::size_t bytes = std::size_t{64} << 20, numbers = bytes / sizeof(double);
-constexpr int calls = 3;
 
 // What lies at x[i] on each rank before, and after an Alltoall.
 double value(int rank, std::size_t i) { return rank * 1e9 + static_cast<double>(i); }
@@ -97,9 +96,21 @@ int main(int argc, char** argv) {
     MPI_Alltoallw(MPI_IN_PLACE, nullptr, nullptr, nullptr, x.data(), ones.data(),
                   byte_places.data(), types.data(), comm);
   };
+  const std::vector<int> parts(static_cast<std::size_t>(size), each);
+  const auto reduce_scatter = [&] {
+    MPI_Reduce_scatter(MPI_IN_PLACE, x.data(), parts.data(), MPI_DOUBLE, MPI_SUM, comm);
+  };
+  const auto ireduce_scatter = [&] {
+    MPI_Request request;
+    MPI_Ireduce_scatter(MPI_IN_PLACE, x.data(), parts.data(), MPI_DOUBLE, MPI_SUM, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  };
+  const auto reduce_scatter_block = [&] {
+    MPI_Reduce_scatter_block(MPI_IN_PLACE, x.data(), each, MPI_DOUBLE, MPI_SUM, comm);
+  };
 
   int wrong = 0;
-  const auto watch = [&](const char* name, auto call, auto right) {
+  const auto watch = [&](const char* name, int calls, auto call, auto right) {
     for (std::size_t i = 0; i < numbers; ++i) x[i] = value(rank, i);
     MPI_Barrier(comm);
     const int commons = find_commons();
@@ -134,10 +145,19 @@ int main(int argc, char** argv) {
     const std::size_t there = i - static_cast<std::size_t>((from - rank) * wide);
     return x[i] == value(from, there);
   };
-  watch("Alltoall", alltoall, exchanged);
-  watch("Ialltoall", ialltoall, exchanged);
-  watch("Alltoallv", alltoallv, exchanged);
-  watch("Alltoallw", alltoallw, exchanged_columns);
+  const auto reduced = [&](std::size_t i) {
+    if (i >= static_cast<std::size_t>(each)) return true;  // anybody's
+    double sum = 0;
+    for (int q = 0; q < size; ++q) sum += value(q, static_cast<std::size_t>(rank * each) + i);
+    return x[i] == sum;
+  };
+  watch("Alltoall", 3, alltoall, exchanged);
+  watch("Ialltoall", 3, ialltoall, exchanged);
+  watch("Alltoallv", 3, alltoallv, exchanged);
+  watch("Alltoallw", 3, alltoallw, exchanged_columns);
+  watch("Reduce_scatter", 1, reduce_scatter, reduced);
+  watch("Ireduce_scatter", 1, ireduce_scatter, reduced);
+  watch("Reduce_scatter_block", 1, reduce_scatter_block, reduced);
   MPI_Type_free(&strip);
   MPI_Type_free(&type);
   MPI_Finalize();

@@ -12,7 +12,10 @@ from test_conformance import RUNGS
 pytestmark = pytest.mark.alone
 
 LINE = re.compile(r"in place: (\w+) rank \d+ extra (-?\d+) KiB, 0 wrong")
-COLLECTIVES = {"Alltoall", "Ialltoall", "Alltoallv", "Alltoallw"}
+COLLECTIVES = {
+    *("Alltoall", "Ialltoall", "Alltoallv", "Alltoallw"),
+    *("Reduce_scatter", "Ireduce_scatter", "Reduce_scatter_block"),
+}
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -50,12 +51,20 @@ struct Product {
   }
 };
 
+// An output may be an operand, but not lie across one.
+inline void check_places(const void* out, const void* operand, std::size_t bytes) {
+  const auto a = reinterpret_cast<std::uintptr_t>(out),
+             b = reinterpret_cast<std::uintptr_t>(operand);
+  if (a != b && a < b + bytes && b < a + bytes) std::abort();
+}
+
 // `words` values of T are one element.
 template <class T, std::size_t words, class Operation>
 void apply(void* out, const void* left, const void* right, std::size_t count, Stores) {
   auto* o = static_cast<T*>(out);
   const auto* l = static_cast<const T*>(left);
   const auto* r = static_cast<const T*>(right);
+  for (const void* operand : {left, right}) check_places(out, operand, count * words * sizeof(T));
   for (std::size_t i = 0; i < count * words; ++i) o[i] = Operation::of(l[i], r[i]);
 }
 template <class T, std::size_t words, class Operation>
@@ -72,6 +81,7 @@ template <class T, std::size_t words, class Operation>
 void apply4(void* out, const void* const in[4], std::size_t count, Stores) {
   auto* o = static_cast<T*>(out);
   const auto operand = [in](int q) { return static_cast<const T*>(in[q]); };
+  for (int q = 0; q < 4; ++q) check_places(out, in[q], count * words * sizeof(T));
   for (std::size_t i = 0; i < count * words; ++i)
     o[i] = Operation::of(Operation::of(operand(0)[i], operand(1)[i]),
                          Operation::of(operand(2)[i], operand(3)[i]));

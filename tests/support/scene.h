@@ -131,7 +131,9 @@ class Scene {
     }
     const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
                           op.algorithm.collective == Collective::reduce_scatter_block;
-    const bool in_place = op.in_place && has_result(op, rank) && !scatters;
+    // In a Reduce_scatter each for itself.
+    const bool in_place = op.in_place && has_result(op, rank) &&
+                          (!scatters || mix(op.seed + static_cast<unsigned>(rank)) % 4 != 0);
     fill(kind, operand_seed(op, rank), in_place ? recv : send);
     if (in_place) work.send = work.recv;
     if (!has_result(op, rank) && op.seed % 2 == 0) work.recv = nullptr;
@@ -244,6 +246,7 @@ class Scene {
     std::vector<std::byte> wanted(recv.size(), untouched);
     if (!only_moves(op.algorithm.collective)) {
       if (has_result(op, rank)) {
+        if (work.send == work.recv) fill(kinds[op.kind], operand_seed(op, rank), wanted);
         const auto& results = expected_[index];
         const auto& result = results[results.size() == 1 ? 0 : static_cast<std::size_t>(rank)];
         std::copy(result.begin(), result.end(), wanted.begin());

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "coll/reduce/in_turn.h"
 #include "coll/reduce/staged.h"
 #include "coll/sliced.h"
 
@@ -14,6 +15,11 @@ namespace tutti::coll::reduction {
 namespace detail {
 
 using sliced::Cards;
+
+// Of a member that gets a result.
+inline bool is_in_place(const Cards& cards) {
+  return cards.send.address == cards.recv.address && cards.send.way == cards.recv.way;
+}
 
 inline constexpr std::size_t mapped_chunk_bytes = std::size_t{64} << 10;
 inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
@@ -84,8 +90,14 @@ class Chunk {
 
   // Member q's elements, where they are or in `into`.
   const std::byte* operand(int q, std::size_t offset, std::size_t bytes, std::byte* into) {
-    if (const std::byte* in = f_.map(q, cards_[q].send)) return in + offset;
-    f_.read(q, cards_[q].send, offset, into, bytes);
+    const std::byte* in = f_.map(q, cards_[q].send);
+    const bool crossed = shift_ != 0 && shift_ < bytes && q == first_ && is_in_place(cards_[q]);
+    if (in != nullptr && !crossed) [[likely]]
+      return in + offset;
+    if (in != nullptr)  // the sum comes across it
+      std::memcpy(into, in + offset, bytes);
+    else
+      f_.read(q, cards_[q].send, offset, into, bytes);
     return into;
   }
 
@@ -116,15 +128,21 @@ Task direct_to(F& f, const Work& work, int root) {
   };
   const std::size_t result = root == each_owner ? part_of(f.rank()).count : work.count;
   mine.recv = mine.send;
-  if (detail::wants_result(f, root) && result > 0) {
+  const bool replaces = root == each_owner && work.send == work.recv;
+  if (detail::wants_result(f, root) && result > 0 && !replaces) {
     mine.recv = as_chosen(f.offer(work.recv, result * work.element_bytes), work.detour);
     f.populate(work.recv, result * work.element_bytes);
   }
   sliced::Reach reach;
   co_await sliced::exchange(f, step, table.cards(), reach);
+  // The first result lies where its own operands are, if it is in place.
+  bool in_turn = false;
+  for (int q = 0; root == each_owner && q < ranks; ++q)
+    in_turn = in_turn || (part_of(q).count > 0 && part_of(q).begin > 0 &&
+                          detail::is_in_place(table.cards()[q]));
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
   // not in the commons.
-  const bool alone = root == each_owner && reach.recvs > reach.sends;
+  const bool alone = root == each_owner && (in_turn || reach.recvs > reach.sends);
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
   // Member 0 has chosen, if only the kernel reaches its buffers.
@@ -154,6 +172,14 @@ Task direct_to(F& f, const Work& work, int root) {
     folder.fold(owner, part_of(owner), begin, count);
   };
   const int passes = root == everyone ? 2 * (ranks - 1) : ranks - 1;
+  if (in_turn) {
+    const std::size_t piece = detail::turn_bytes(longest * work.element_bytes, mapped) /
+                              fold_block_bytes * (fold_block_bytes / work.element_bytes);
+    const auto fold_mine = [&](std::size_t begin, std::size_t count) {
+      fold(f.rank(), begin, count);
+    };
+    co_return co_await detail::fold_in_turn(f, step, work, piece, replaces, fold_mine);
+  }
   co_await sliced::share_out(f, step, work.element_bytes, passes, chunk, alone, part_of, fold);
 }
 

@@ -172,6 +172,10 @@ Task staged_to(F& f, const Work& work, int root) {
 // Reduce_scatter: a step carries a piece of every part, and everyone folds those of its own out of
 // the others' slots. Posted some ahead, as in staged_whole. Room for an element of every part in a
 // slot is a precondition.
+//
+// In place a member's result replaces its operands from the first on. A piece of it comes where of
+// no part a later piece lies, so all that it replaces is in the slots by then, or is what is folded
+// now: where it would lie across that, the member's own operands go by its slot, too.
 template <Fabric F>
 Task staged_parts(F& f, const Work& work) {
   constexpr std::size_t ahead = segment::slots / 2;
@@ -188,6 +192,8 @@ Task staged_parts(F& f, const Work& work) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
   };
   const auto* send = static_cast<const std::byte*>(work.send);
+  const bool crossed =
+      work.send == work.recv && work.parts[me].begin > 0 && work.parts[me].begin < piece;
   const auto sent_at = [&](std::size_t q, std::size_t k) {
     return send + (work.parts[q].begin + k * piece) * element;
   };
@@ -199,7 +205,7 @@ Task staged_parts(F& f, const Work& work) {
       co_await f.staging_room(first + given);
       std::byte* slot = f.staging(f.rank(), first + given);
       for (std::size_t q = 0; q < ranks; ++q)
-        if (q != me && size_of(q, given) > 0)
+        if ((q != me || crossed) && size_of(q, given) > 0)
           reduce::copy(slot + q * piece * element, sent_at(q, given), size_of(q, given) * element);
       f.post(first + given, {});
     }
@@ -208,7 +214,8 @@ Task staged_parts(F& f, const Work& work) {
       for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
       f.everyone_arrived();
       const auto operand = [&](int q) -> const std::byte* {
-        return q == f.rank() ? sent_at(me, k) : f.staging(q, step) + me * piece * element;
+        if (q == f.rank() && !crossed) return sent_at(me, k);
+        return f.staging(q, step) + me * piece * element;
       };
       fold(f, work, operand, static_cast<std::byte*>(work.recv) + k * piece * element,
            size_of(me, k));

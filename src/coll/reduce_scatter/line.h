@@ -19,10 +19,10 @@ Task line(F& f, const Work& work) {
     for (int q = 0; q < f.size(); ++q)
       if (q != f.rank()) co_await f.posted(q, step);
     f.everyone_arrived();
-    const auto operand = [&](int q) {
-      const auto* all = static_cast<const std::byte*>(work.send);
-      return (q == f.rank() ? all : f.payload(q, step)) + begin;
-    };
+    // In place the result may lie across this member's own operand.
+    const auto* own = work.send != work.recv ? static_cast<const std::byte*>(work.send)
+                                             : f.payload(f.rank(), step);
+    const auto operand = [&](int q) { return (q == f.rank() ? own : f.payload(q, step)) + begin; };
     fold_lines(f, work, operand, work.recv, mine.count);
   }
   f.finish(step);

@@ -139,7 +139,7 @@ TEST(CommonsBusy, ContentsAreRightWhateverIsHandedOver) {
   EXPECT_TRUE(is_valid());
 }
 
-// Punching is not waited for either, and the fork that comes between is told of it.
+// Blocks and punched pages are handed over while others hold everything up.
 TEST(CommonsBusy, WhileOthersForkAndTrim) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -156,7 +156,7 @@ TEST(CommonsBusy, WhileOthersForkAndTrim) {
         if (i % 16 == t) trim();
       }
     });
-  for (unsigned round = 0; round < 40; ++round) {
+  for (unsigned round = 0; round < 20; ++round) {
     const int result = in_child([&] {
       if (!is_valid()) return false;
       unsigned char* block = take(3 * mib, true);
@@ -186,17 +186,20 @@ TEST(CommonsBusy, AForkingThreadMayWaitForOneThatFrees) {
   unsigned char* block = take(1 * mib);
   unsigned char* kept = take(1 * mib);
   write_pattern(kept, 1 * mib, 1);
-  std::thread other;
   to_be_freed = block;
-  other = std::thread([block] {
+  std::atomic<bool> over{false};
+  std::thread other([&] {
     while (heap.forker == 0) std::this_thread::yield();
     release(block);
     to_be_freed = nullptr;
     to_be_freed.notify_one();
+    over.wait(false);
   });
   EXPECT_EQ(
       in_child([&] { return stats().blocks == 1 && is_valid() && has_pattern(kept, 1 * mib, 1); }),
       0);
+  over = true;
+  over.notify_one();
   other.join();
   EXPECT_EQ(stats().blocks, 1u);
   EXPECT_TRUE(is_valid());

@@ -13,6 +13,7 @@
 #include "os/mapping.h"
 #include "os/memfd.h"
 #include "os/mutex.h"
+#include "os/occasion.h"
 #include "os/program.h"
 
 namespace tutti::commons {
@@ -55,12 +56,12 @@ struct Heap {
   Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
-  std::uint64_t most_used_pages = 0;       // at once, so far
-  std::uint64_t budget_pages = 0;          // of the dirty ones; see allowed_pages()
-  std::uint64_t allowance_pages = 0;       // what the program has shown to need; see learn()
-  std::uint64_t punched_pages = 0;         // for the sake of the allowance, and not taken again yet
-  std::uint64_t idle_pages = 0;            // the least that were dirty since tend() last looked,
-  std::atomic<std::int64_t> tended_ms{0};  // which was at this time
+  std::uint64_t most_used_pages = 0;  // at once, so far
+  std::uint64_t budget_pages = 0;     // of the dirty ones; see allowed_pages()
+  std::uint64_t allowance_pages = 0;  // what the program has shown to need; see learn()
+  std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
+  std::uint64_t idle_pages = 0;       // the least that were dirty since tend() last looked,
+  os::Occasion tending{1000};         // which was then
   // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
   std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
 

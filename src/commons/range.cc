@@ -31,7 +31,6 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
-constexpr std::int64_t tend_ms = 1000;
 constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
@@ -202,14 +201,7 @@ void purge_excess() {
 }
 
 void tend() {
-  if (heap.mode.load(std::memory_order_acquire) == Mode::idle) return;
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-  const std::int64_t now_ms = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
-  std::int64_t before_ms = heap.tended_ms.load(std::memory_order_relaxed);
-  if (now_ms - before_ms < tend_ms ||
-      !heap.tended_ms.compare_exchange_strong(before_ms, now_ms, std::memory_order_relaxed))
-    return;
+  if (heap.mode.load(std::memory_order_acquire) == Mode::idle || !heap.tending.has_come()) return;
   const os::KeepErrno keep;
   std::uint64_t busy = 0;
   {

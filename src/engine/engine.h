@@ -62,6 +62,12 @@ struct Pending : progress::Operation {
 // This process's; lives to its end.
 [[nodiscard]] progress::Driver& driver();
 
+// Lets go of what ranks have left that have gone, once a second at most. Any thread.
+void look_for_losses();
+// No team of this process is called any more, but some are still there, as the program has not
+// freed their communicators: the memory of their members is not kept for their sake.
+void let_go_of_peers();
+
 // A group of ranks of one node that call collectives together: one member's side of it.
 class Team : public std::enable_shared_from_this<Team> {
  public:

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "os/process.h"
 namespace tutti::engine {
 namespace {
 
@@ -25,6 +26,23 @@ std::uint64_t host_id() {
   utsname name{};
   ::uname(&name);
   return hash(hash(0xcbf29ce484222325u, boot), name.nodename) | 1;
+}
+
+void Node::look_for_losses() {
+  const std::unique_lock lock(looking_for_losses_, std::try_to_lock);
+  if (!lock) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto& presence = segment_.presence(peer);
+    if (peer == rank_ || reach(peer).is_lost() || !segment::Segment::marked_as_ended(presence))
+      continue;
+    // A thread of it may have ended alone.
+    if (os::has_gone(member(peer).pid, segment::Segment::signer_of(presence))) lose(peer);
+  }
+}
+
+void Node::let_go_of_peers() {
+  for (int peer = 0; peer < size(); ++peer)
+    if (peer != rank_) reaches_[static_cast<std::size_t>(peer)].let_go();
 }
 
 const char* Node::why_not(memory::Way way) const {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,12 @@ class Node {
   [[nodiscard]] const char* kept_free() const { return kept_free_.c_str(); }
   // Where this process's progress thread belongs.
   [[nodiscard]] const progress::Settings& progress() const { return progress_; }
+  // Lets go of the memory of those whose process has ended or has called exec: it is kept alive by
+  // the windows of others.
+  void look_for_losses();
+  void lose(int rank) { reaches_[static_cast<std::size_t>(rank)].lose(); }
+  // Of all others: nothing of this node is called any more.
+  void let_go_of_peers();
   // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
   [[nodiscard]] const char* why_not(memory::Way way) const;
 
@@ -70,6 +77,7 @@ class Node {
   coll::Order order_ = coll::Order::tree;
   progress::Settings progress_;
   std::string kept_free_;
+  std::mutex looking_for_losses_;
 };
 
 // Equal for processes that may share a Node: same boot of the same kernel, same host name (so that

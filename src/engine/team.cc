@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 #include "base/base.h"
 #include "coll/tables.h"
 #include "engine/engine.h"
 #include "engine/mixup.h"
+#include "os/occasion.h"
 #include "os/os.h"
 
 namespace tutti::engine {
@@ -99,6 +101,26 @@ Account account() {
   Account sum = g_account;
   for (const Team* team : g_teams) sum += team->account_so_far();
   return sum;
+}
+
+namespace {
+
+std::set<std::shared_ptr<Node>> nodes_of_teams() {
+  std::set<std::shared_ptr<Node>> nodes;
+  const std::lock_guard lock(g_mutex);
+  for (const Team* team : g_teams) nodes.insert(team->node());
+  return nodes;
+}
+
+}  // namespace
+
+void look_for_losses() {
+  static constinit os::Occasion looking{1000};
+  if (!looking.has_come()) return;
+  for (const auto& node : nodes_of_teams()) node->look_for_losses();
+}
+void let_go_of_peers() {
+  for (const auto& node : nodes_of_teams()) node->let_go_of_peers();
 }
 
 const char* last_way() { return t_last_way; }
@@ -310,7 +332,7 @@ inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
   const Row* row = row_of(collective, work.bytes());
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
-  return task.done() && !host_.failed();
+  return task.done() && !host_.failed() && !host_.has_read_in_vain();
 }
 
 Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,

@@ -14,7 +14,7 @@ bool Peers::has_ended(std::size_t member) const {
   const Peer& peer = peers_[member];
   // A thread of it may have ended alone.
   return peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence) &&
-         os::is_ending(peer.pid);
+         os::has_gone(peer.pid, segment::Segment::signer_of(*peer.presence));
 }
 
 bool Peers::in_vain(const Watch& watch, bool rank_waits) {
@@ -49,6 +49,15 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   if (!emergencies_.mixed_up(emergencies_.context)) return false;
   (void)fail();
   return true;
+}
+
+bool Peers::meet_loss() {
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].reach == nullptr || !peers_[i].reach->is_lost()) continue;
+    give_up(static_cast<int>(i), Status::system(ESRCH, "memory of a process that has gone"));
+    return true;
+  }
+  return false;
 }
 
 void Peers::give_up(int peer, const Status& status) {

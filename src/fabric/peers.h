@@ -64,6 +64,11 @@ class Peers {
 
   // Whether a member's process has ended, as far as that can be known.
   [[nodiscard]] bool has_ended(std::size_t member) const;
+  // After a collective that has not failed: whether it did so, as the memory of a member that has
+  // gone was let go, perhaps while it was read.
+  [[nodiscard]] bool has_read_in_vain() {
+    return memory::Reach::any_lost() && route_ != Route::line && meet_loss();
+  }
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
   // a call that does not match, if this rank itself is waiting.
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
@@ -127,6 +132,7 @@ class Peers {
   static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
   void grow_scratch(std::size_t bytes);
   void free_scratch();
+  [[nodiscard]] bool meet_loss();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
 

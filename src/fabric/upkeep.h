@@ -33,8 +33,12 @@ class Upkeep {
  public:
   using Look = void (*)();
 
-  // How to look; nullptr: there is nothing to look after.
-  static void set(Look look) { look_.store(look, std::memory_order_relaxed); }
+  // How to look; nullptr: there is nothing to look after. And what else is to be done
+  // after calls; mostly a look at the clock.
+  static void set(Look look, Look tend = nullptr) {
+    look_.store(look, std::memory_order_relaxed);
+    tend_.store(tend, std::memory_order_relaxed);
+  }
   [[nodiscard]] static bool needed() { return look_.load(std::memory_order_relaxed) != nullptr; }
 
   // After a call, the communicator's `calls`th.
@@ -56,7 +60,7 @@ class Upkeep {
   static void between_calls();
   static bool look_until_quiet(std::uint64_t begin);
 
-  static inline constinit std::atomic<Look> look_{nullptr};
+  static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};
   static inline constinit std::atomic<std::uint32_t> gap_{0};   // one less than a power of two
   static inline constinit std::atomic<std::uint64_t> last_{0};  // the end of the last look
   static inline constinit std::atomic<std::uint64_t> cost_{0};  // of a call's looks, in the mean

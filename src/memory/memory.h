@@ -15,6 +15,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +70,17 @@ class Reach {
   [[nodiscard]] const char* why_not(Way way) const;
   // The pages of the peer that this process has seen no longer count as its own.
   void forget() const { window_.forget(); }
+  // Keeps nothing of the peer's memory alive any more; it reads as zeros.
+  void let_go() { window_.blank(); }
+  // The same of a peer that has gone. What has been read is to be doubted when is_lost() says so
+  // afterwards.
+  void lose() {
+    losses.fetch_add(1, std::memory_order_relaxed);
+    let_go();
+  }
+  [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
+  // Of this process, ever. More than 0 in no program that ends well.
+  [[nodiscard]] static bool any_lost() { return losses.load(std::memory_order_relaxed) != 0; }
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
@@ -81,6 +93,8 @@ class Reach {
   Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
 
  private:
+  static inline constinit std::atomic<std::uint32_t> losses{0};
+
   const char* borrow_commons(const Introduction& peer, const Allowed& allowed);
   const char* map_commons(const Introduction& peer, const Allowed& allowed, int fd);
   const char* open_cma(const Introduction& peer) const;

@@ -192,6 +192,7 @@ void Front<H>::release() {
   layouts_.close();
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
+  engine::let_go_of_peers();
   const std::lock_guard settling(settling_);
   if (node_ != nullptr) native_.group_free(&node_group_);
   node_.reset();
@@ -340,7 +341,7 @@ bool Front<H>::begin_upkeep() {
     yields_ = native_.set_yields(false);
     native_.set_yields(yields_);
   }
-  fabric::Upkeep::set(look);
+  fabric::Upkeep::set(look, [] { engine::look_for_losses(); });
   return true;
 }
 

@@ -37,6 +37,35 @@ Status transfer_all(std::byte* local, std::uint64_t remote, std::size_t bytes, T
   return {};
 }
 
+// Of proc_pid_stat(5).
+struct Life {
+  bool known = false;
+  bool exits = false;  // the first thread does, or has
+  unsigned long threads = 0;
+};
+
+Life life_of(pid_t pid) {
+  constexpr unsigned long exiting = 0x4;  // PF_EXITING, in field 9
+  char path[64], text[1024];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const ssize_t length = ::read(fd, text, sizeof text - 1);
+  ::close(fd);
+  if (length <= 0) return length < 0 && errno == ESRCH ? Life{true, true, 0} : Life{};
+  text[length] = '\0';
+  const char* after_name = std::strrchr(text, ')');  // the name may hold anything
+  char state = '?';
+  unsigned long flags = 0, threads = 0;
+  if (after_name == nullptr ||
+      std::sscanf(after_name,
+                  ") %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                  "%*d %lu",
+                  &state, &flags, &threads) != 3)
+    return {};
+  return {true, state == 'Z' || state == 'X' || (flags & exiting) != 0, threads};
+}
+
 }  // namespace
 
 int borrow_descriptor(pid_t pid, int fd) {
@@ -81,25 +110,16 @@ bool has_ended(pid_t pid) {
 }
 
 bool is_ending(pid_t pid) {
-  constexpr unsigned long exiting = 0x4;  // PF_EXITING, in field 9 of proc_pid_stat(5)
-  char path[64], text[1024];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return has_ended(pid);  // or /proc hides the processes that one may not look into
-  const ssize_t length = ::read(fd, text, sizeof text - 1);
-  ::close(fd);
-  if (length <= 0) return length < 0 && errno == ESRCH;
-  text[length] = '\0';
-  const char* after_name = std::strrchr(text, ')');  // the name may hold anything
-  char state = '?';
-  unsigned long flags = 0, threads = 0;
-  if (after_name == nullptr ||
-      std::sscanf(after_name,
-                  ") %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-                  "%*d %lu",
-                  &state, &flags, &threads) != 3)
-    return has_ended(pid);
-  return (state == 'Z' || state == 'X' || (flags & exiting) != 0) && threads <= 1;
+  const Life life = life_of(pid);
+  if (!life.known) return has_ended(pid);  // or /proc hides who may not be looked into
+  return life.exits && life.threads <= 1;
+}
+
+// What of a process is left after an exec has the number of its first thread, and goes on.
+bool has_gone(pid_t pid, pid_t thread) {
+  const Life life = life_of(pid);
+  if (!life.known) return has_ended(pid);
+  return life.exits ? life.threads <= 1 : thread == pid;
 }
 
 }  // namespace tutti::os

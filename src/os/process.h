@@ -29,4 +29,8 @@ namespace tutti::os {
 // its parent is told. False when that cannot be known.
 [[nodiscard]] bool is_ending(pid_t pid);
 
+// Whether `pid` is ending, or is another program by now (exec), when it is known that its `thread`
+// has ended or called exec. False when that cannot be known.
+[[nodiscard]] bool has_gone(pid_t pid, pid_t thread);
+
 }  // namespace tutti::os

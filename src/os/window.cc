@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/base.h"
@@ -15,13 +16,16 @@ namespace {
 
 constexpr std::size_t step_bytes = std::size_t{64} << 20;
 
+std::mutex g_changing;  // of what is accessible; seldom, and any window
+
 }  // namespace
 
 Window::Window(Window&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
       bytes_(other.bytes_),
       owner_(other.owner_),
-      open_(other.open_.load()) {}
+      open_(other.open_.load()),
+      blank_(other.blank_.load()) {}
 
 bool Window::map(int fd, std::size_t bytes) {
   void* base = map_shared(fd, bytes, huge_page_bytes);
@@ -43,14 +47,24 @@ void Window::keep_from_children() {
 
 void Window::forget() const { (void)::madvise(base_, open_.load(), MADV_DONTNEED); }
 
+void Window::blank() {
+  const std::lock_guard lock(g_changing);
+  if (base_ == nullptr) return;
+  // Before anybody can have read a zero that is none.
+  blank_.store(true, std::memory_order_seq_cst);
+  const std::size_t open = open_.load(std::memory_order_relaxed);
+  if (!replace_private(base_, open, true) || !replace_private(base_ + open, bytes_ - open, false))
+    return log::info("what a rank that has gone had shared stays: no address space");
+  if (owner_ != 0) (void)::madvise(base_, bytes_, MADV_DONTFORK);
+}
+
 void Window::open_more(std::size_t end) const {
+  const std::lock_guard lock(g_changing);
   end = std::min(bytes_, round_up(end, step_bytes));
-  // Two threads may do this at once; the larger one counts, and neither closes anything.
+  if (end <= open_.load(std::memory_order_relaxed)) return;  // another thread was first
   if (::mprotect(base_, end, PROT_READ | PROT_WRITE) != 0)
     return log::warn("no memory to map more of what ranks share (mprotect failed)");
-  std::size_t open = open_.load();
-  while (open < end && !open_.compare_exchange_weak(open, end)) {
-  }
+  open_.store(end, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::os

@@ -26,6 +26,10 @@ class Window {
   // Takes its pages out of the page table of this process, where they count as its resident memory;
   // what is touched comes back.
   void forget() const;
+  // From now on it holds zeros, and what is written into it is seen here alone: the file is no
+  // longer kept. Who reads or writes meanwhile may go on. Any thread may call this, once.
+  void blank();
+  [[nodiscard]] bool is_blank() const { return blank_.load(std::memory_order_acquire); }
 
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -42,6 +46,7 @@ class Window {
   std::size_t bytes_ = 0;
   pid_t owner_ = 0;  // who alone has it; 0: children, too
   mutable std::atomic<std::size_t> open_{0};
+  std::atomic<bool> blank_{false};
 };
 
 }  // namespace tutti::os

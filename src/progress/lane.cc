@@ -45,7 +45,9 @@ bool Lane::go_on(Queue& finished) {
     start(*queue_.first());
   else if (!host_.resume(watch_) && !host_.failed())
     return false;
-  if (host_.failed() || task_->done()) conclude(finished);
+  if (!host_.failed() && !task_->done()) return true;
+  (void)host_.has_read_in_vain();  // then it has failed now
+  conclude(finished);
   return true;
 }
 

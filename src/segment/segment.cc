@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t magic = 0x7475747469'0002;  // "tutti", layout 2
+constexpr std::uint64_t magic = 0x7475747469'0003;  // "tutti", layout 3
 constexpr int size_classes = 16;                    // slices of 2^class desks
 constexpr std::uint64_t buckets = 256;              // of names
 
@@ -49,14 +49,19 @@ static_assert(sizeof(Header) <= page_bytes);
 
 // After the header: a robust mutex a member, which it holds as long as it lives. Of a mutex the
 // first word is the futex in which the kernel marks the owner's end.
+struct alignas(line_bytes) Presence {
+  pthread_mutex_t mutex;
+  pid_t signer;  // the thread that holds it
+};
 constexpr std::uint64_t presence_at = page_bytes;
-constexpr std::uint64_t presence_bytes = line_bytes;
-constexpr std::uint64_t slices_at = presence_at + most_members * presence_bytes;
-static_assert(sizeof(pthread_mutex_t) <= presence_bytes);
+constexpr std::uint64_t slices_at = presence_at + most_members * sizeof(Presence);
+static_assert(sizeof(Presence) == line_bytes);
 
-pthread_mutex_t* presence_of(std::byte* base, int member) {
-  return reinterpret_cast<pthread_mutex_t*>(base + presence_at +
-                                            static_cast<std::uint64_t>(member) * presence_bytes);
+Presence* presence_of(std::byte* base, int member) {
+  return reinterpret_cast<Presence*>(base + presence_at) + member;
+}
+std::atomic<std::uint32_t>& word_of(Presence* presence) {
+  return *reinterpret_cast<std::atomic<std::uint32_t>*>(&presence->mutex);
 }
 
 // At the start of each slice; the desks follow on the next page.
@@ -275,7 +280,9 @@ void Segment::sign_in(int member) {
   ::pthread_mutexattr_init(&attributes);
   ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutex_t* mutex = presence_of(base(), member);
+  Presence* presence = presence_of(base(), member);
+  presence->signer = ::gettid();
+  pthread_mutex_t* mutex = &presence->mutex;
   if (::pthread_mutex_init(mutex, &attributes) == 0 && ::pthread_mutex_lock(mutex) == 0)
     signed_in_ = member;
   ::pthread_mutexattr_destroy(&attributes);
@@ -283,9 +290,9 @@ void Segment::sign_in(int member) {
 
 // False: another thread has signed in, and its mutex must stay mapped while it lives.
 bool Segment::sign_out(std::byte* base, int member) {
-  if (member < 0 || ::pthread_mutex_unlock(presence_of(base, member)) == 0) return true;
-  const auto* presence = reinterpret_cast<std::atomic<std::uint32_t>*>(presence_of(base, member));
-  return marked_as_ended(*presence);
+  if (member < 0) return true;
+  Presence* presence = presence_of(base, member);
+  return ::pthread_mutex_unlock(&presence->mutex) == 0 || marked_as_ended(word_of(presence));
 }
 
 // Whichever thread makes or leaves a segment later looks whether it is the one, or that has ended.
@@ -300,12 +307,15 @@ void Segment::leave_those_kept() {
 
 const std::atomic<std::uint32_t>& Segment::presence(int member) const {
   const auto index = std::min(static_cast<std::uint64_t>(member), most_members - 1);
-  return *reinterpret_cast<const std::atomic<std::uint32_t>*>(
-      presence_of(base(), static_cast<int>(index)));
+  return word_of(presence_of(base(), static_cast<int>(index)));
 }
 
 bool Segment::marked_as_ended(const std::atomic<std::uint32_t>& presence) {
   return (presence.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
+}
+
+pid_t Segment::signer_of(const std::atomic<std::uint32_t>& presence) {
+  return reinterpret_cast<const Presence&>(presence).signer;
 }
 
 std::uint64_t Segment::slices_in_use() const {

@@ -4,6 +4,8 @@
 // system, so nothing is left behind however the job ends.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +63,7 @@ class Segment {
   void sign_in(int member);
   [[nodiscard]] const std::atomic<std::uint32_t>& presence(int member) const;
   [[nodiscard]] static bool marked_as_ended(const std::atomic<std::uint32_t>& presence);
+  [[nodiscard]] static pid_t signer_of(const std::atomic<std::uint32_t>& presence);
 
  private:
   [[nodiscard]] static bool sign_out(std::byte* base, int member);

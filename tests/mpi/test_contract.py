@@ -60,3 +60,12 @@ def test_contract(mpi: Mpi, ranks: int, huge: str) -> None:
     assert not over, (bare, tutti)
     # A rank's own count has the pages of peers, too, up to what TUTTI_WINDOWS says.
     assert tutti["temporaries"][0] <= bare["temporaries"][0] + (16 + 32) * MIB, (bare, tutti)
+
+
+@pytest.mark.parametrize("how", ["finalized", "calls"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_who_has_gone_leaves_nothing(mpi: Mpi, how: str) -> None:
+    ranks = 3 if how == "calls" else 2
+    said = mpi.run(ranks, [str(mpi.compile("gone.cc")), how], {}).stdout
+    assert f"gone: first {ranks}, read 1" in said, said
+    assert f"gone: then {1 if how == 'finalized' else ranks - 1}" in said, said

@@ -225,7 +225,9 @@ class DeskFabric {
   [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {
-    return desks_[static_cast<std::size_t>(peer)]->staging[step % segment::slots];
+    Desk& desk = *desks_[static_cast<std::size_t>(peer)];
+    if (peer == rank_) desk.note_staged(step % segment::slots);
+    return desk.staging[step % segment::slots];
   }
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) {
     return host_.offer(buffer, bytes);

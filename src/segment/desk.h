@@ -73,6 +73,8 @@ struct Desk {
   // The owner takes part in no more collectives of this team, as it has met an error, been told of
   // one, or revoked it: an Ending, or 0.
   std::atomic<std::uint32_t> failed;
+  // A bit for each staging slot that the owner has ever written: it has pages.
+  std::atomic<std::uint32_t> staged;
   // Of blocking collectives, see engine/leaving.h. 2n - 1 while the owner is in its nth, 2n when
   // that is over. In a line that others read after an error alone, so that the owner has it.
   alignas(line_bytes) std::atomic<std::uint64_t> calls;
@@ -88,6 +90,12 @@ struct Desk {
   Starts starts;  // on the desks of blocking collectives
   alignas(page_bytes) std::byte staging[slots][staging_bytes];
 
+  // By the owner, before it writes into the slot.
+  void note_staged(std::size_t slot) {
+    const std::uint32_t seen = staged.load(std::memory_order_relaxed), bit = 1u << slot;
+    if ((seen & bit) == 0) [[unlikely]]
+      staged.store(seen | bit, std::memory_order_relaxed);
+  }
   // Those who wait for the owner look at it.
   void fail(Ending how) {
     failed.store(static_cast<std::uint32_t>(how), std::memory_order_release);

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/bits.h"
+#include "os/mapping.h"
 #include "os/memfd.h"
 #include "os/os.h"
 
@@ -27,7 +28,7 @@ namespace {
 
 constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t magic = 0x7475747469'0003;  // "tutti", layout 3
+constexpr std::uint64_t magic = 0x7475747469'0004;  // "tutti", layout 4
 constexpr int size_classes = 16;                    // slices of 2^class desks
 constexpr std::uint64_t buckets = 256;              // of names
 
@@ -36,10 +37,14 @@ struct Header {
   std::uint64_t magic;
   std::uint64_t nonce;
   std::atomic<std::uint32_t> lock;
-  std::uint64_t next;                // first byte never given out
-  std::uint64_t free[size_classes];  // heads of lists of free slices, 0 ends one
+  std::uint64_t next;                 // first byte never given out
+  std::uint64_t headers, end;         // of slices yet to be made
+  std::uint64_t kept[size_classes];   // heads of lists of free slices, 0 ends one: with their pages
+  std::uint64_t clean[size_classes];  // and without
   std::uint64_t in_use;
-  std::uint64_t named[buckets];  // heads of lists of slices with names, 0 ends one
+  std::uint64_t kept_bytes;       // of all in `kept`
+  std::uint64_t allowance_bytes;  // what these may be, see learn()
+  std::uint64_t named[buckets];   // heads of lists of slices with names, 0 ends one
   // There was no slice for some name: nor is there for the rest of its group, though one has become
   // free meanwhile, and so for no new name.
   std::uint32_t refuses_names;
@@ -64,15 +69,20 @@ std::atomic<std::uint32_t>& word_of(Presence* presence) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(&presence->mutex);
 }
 
-// At the start of each slice; the desks follow on the next page.
-struct SliceHeader {
+// Of a slice, for ever: its offset is the number of the slice. Apart from the desks, so that these
+// can be without pages.
+struct alignas(line_bytes) SliceHeader {
   std::atomic<std::uint32_t> members_left;
   std::int32_t size_class;
-  std::uint64_t next_free;
-  std::uint32_t marks;
-  std::uint64_t name;  // 0: none
+  std::uint64_t at;     // of the first desk
+  std::uint64_t next;   // in a list of free ones
+  std::uint64_t bytes;  // of the pages that it has kept, or given back
+  std::uint64_t name;   // 0: none
   std::uint64_t next_named;
+  std::uint32_t marks;
+  std::int32_t desks;  // that are used
 };
+static_assert(sizeof(SliceHeader) == line_bytes);
 
 Header* header_of(std::byte* base) { return std::launder(reinterpret_cast<Header*>(base)); }
 SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
@@ -112,8 +122,17 @@ int size_class_of(int members) {
   return size_class;
 }
 
-std::uint64_t slice_bytes(int size_class) {
-  return page_bytes + (std::uint64_t{1} << size_class) * round_up(sizeof(Desk), page_bytes);
+constexpr std::uint64_t desk_bytes = round_up(sizeof(Desk), page_bytes);
+std::uint64_t slice_bytes(int size_class) { return (std::uint64_t{1} << size_class) * desk_bytes; }
+
+// What free slices may keep: a program that makes, uses and frees communicators in turns has no
+// page faults, and one that has freed many keeps little. As the allowance of the commons, it learns
+// when a slice that has given its pages back is used again. The last one always keeps its pages.
+constexpr std::uint64_t first_allowance_bytes = std::uint64_t{256} << 10;
+constexpr std::uint64_t most_allowance_bytes = 5 * first_allowance_bytes;
+
+void learn(Header& header, const SliceHeader& reused) {
+  header.allowance_bytes = std::min(most_allowance_bytes, header.allowance_bytes + reused.bytes);
 }
 
 // A power of two: what the limits leave room for. A file beyond RLIMIT_FSIZE would end the process.
@@ -152,6 +171,7 @@ Status Segment::create() {
   Header* header = header_of(base());
   header->magic = magic;
   header->next = slices_at;
+  header->allowance_bytes = first_allowance_bytes;
   if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
     return Status::system(errno, "getrandom");
   return {};
@@ -215,7 +235,7 @@ std::uint64_t Segment::find_slice(std::uint64_t name, int members, int desks_eac
     made->next_named = std::exchange(head, offset);
   }
   const SliceHeader* slice = slice_at(base(), offset);
-  window_.open_to(offset + slice_bytes(slice->size_class));
+  window_.open_to(slice->at + slice_bytes(slice->size_class));
   if (marks != nullptr) *marks = slice->marks;
   return offset;
 }
@@ -230,27 +250,46 @@ std::uint64_t Segment::take_slice(int members, int desks_each) {
   Header* header = header_of(base());
   const int size_class = size_class_of(members * desks_each);
   if (size_class >= size_classes) return 0;
-  bool used_before = true;
-  std::uint64_t offset = header->free[size_class];
-  if (offset != 0) {
-    window_.open_to(offset + slice_bytes(size_class));  // another process may have used it so far
-    header->free[size_class] = slice_at(base(), offset)->next_free;
-  } else if (header->next + slice_bytes(size_class) <= window_.bytes()) {
-    offset = header->next;
-    header->next += slice_bytes(size_class);
-    used_before = false;
-  } else {
-    return 0;
+  std::uint64_t& kept = header->kept[size_class];
+  std::uint64_t& clean = header->clean[size_class];
+  const bool is_dirty = kept != 0;
+  const std::uint64_t offset = is_dirty ? kept : clean != 0 ? clean : make_slice(size_class);
+  if (offset == 0) return 0;
+  window_.open_to(offset + sizeof(SliceHeader));  // another process may have used it so far
+  SliceHeader* slice = slice_at(base(), offset);
+  if (is_dirty) {
+    kept = slice->next;
+    header->kept_bytes -= slice->bytes;
+  } else if (clean != 0) {
+    clean = slice->next;
+    learn(*header, *slice);
   }
   ++header->in_use;
-  window_.open_to(offset + slice_bytes(size_class));
-  SliceHeader* slice = slice_at(base(), offset);
-  slice->size_class = size_class;
+  window_.open_to(slice->at + slice_bytes(size_class));
+  slice->desks = members * desks_each;
   slice->name = 0;
   slice->members_left.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
-  if (used_before)  // staging needs no zeros: it is read only after it was written
-    for (int index = 0; index < members * desks_each; ++index)
+  if (is_dirty)  // staging needs no zeros: it is read only after it was written
+    for (int index = 0; index < slice->desks; ++index)
       std::memset(static_cast<void*>(desk(offset, index)), 0, offsetof(Desk, staging));
+  return offset;
+}
+
+std::uint64_t Segment::make_slice(int size_class) {
+  Header* header = header_of(base());
+  if (header->headers == header->end) {
+    if (header->next + page_bytes > window_.bytes()) return 0;
+    header->headers = header->next;
+    header->end = header->next += page_bytes;
+  }
+  if (header->next + slice_bytes(size_class) > window_.bytes()) return 0;
+  const std::uint64_t offset = header->headers;
+  window_.open_to(offset + sizeof(SliceHeader));
+  SliceHeader* slice = slice_at(base(), offset);
+  slice->size_class = size_class;
+  slice->at = header->next;
+  header->headers += sizeof(SliceHeader);
+  header->next += slice_bytes(size_class);
   return offset;
 }
 
@@ -258,17 +297,63 @@ void Segment::leave_slice(std::uint64_t offset) {
   SliceHeader* slice = slice_at(base(), offset);
   // acq_rel: what the others did to the slice is over before the last one gives it back.
   if (slice->members_left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  std::uint64_t bytes = 0;
+  for (int index = 0; index < slice->desks; ++index) {
+    const std::uint32_t staged = desk(offset, index)->staged.load(std::memory_order_relaxed);
+    bytes += offsetof(Desk, staging) + static_cast<unsigned>(std::popcount(staged)) * staging_bytes;
+  }
+  Header* header = header_of(base());
+  bool too_much = false;
+  {
+    const Guard guard(header->lock);
+    if (slice->name != 0) forget_name(window_, offset);
+    slice->bytes = bytes;
+    slice->next = std::exchange(header->kept[slice->size_class], offset);
+    header->kept_bytes += bytes;
+    --header->in_use;
+    too_much = header->kept_bytes > header->allowance_bytes;
+  }
+  if (too_much) give_back_excess(offset);
+}
+
+void Segment::give_back_excess(std::uint64_t newest) {
+  Header* header = header_of(base());
+  while (const std::uint64_t offset = begin_to_give_back(newest)) {
+    SliceHeader* slice = slice_at(base(), offset);
+    const bool given = os::drop_shared(base() + slice->at, slice_bytes(slice->size_class));
+    const Guard guard(header->lock);
+    if (!given) slice->bytes = 0;  // locked in memory: it stays, and does not count
+    std::uint64_t& list = (given ? header->clean : header->kept)[slice->size_class];
+    slice->next = std::exchange(list, offset);
+  }
+}
+
+// Takes out a free slice with pages that is not the one freed last, while there is too much; or 0.
+std::uint64_t Segment::begin_to_give_back(std::uint64_t newest) {
   Header* header = header_of(base());
   const Guard guard(header->lock);
-  if (slice->name != 0) forget_name(window_, offset);
-  slice->next_free = header->free[slice->size_class];
-  header->free[slice->size_class] = offset;
-  --header->in_use;
+  if (header->kept_bytes <= header->allowance_bytes) return 0;
+  for (int size_class = size_classes - 1; size_class >= 0; --size_class) {
+    std::uint64_t* link = &header->kept[size_class];
+    for (std::uint64_t offset = *link; offset != 0; offset = *link) {
+      window_.open_to(offset + sizeof(SliceHeader));
+      SliceHeader* slice = slice_at(base(), offset);
+      if (offset != newest && slice->bytes != 0) {
+        *link = slice->next;
+        header->kept_bytes -= slice->bytes;
+        window_.open_to(slice->at + slice_bytes(size_class));
+        return offset;
+      }
+      link = &slice->next;
+    }
+  }
+  return 0;
 }
 
 Desk* Segment::desk(std::uint64_t offset, int index) const {
-  constexpr std::uint64_t desk_bytes = round_up(sizeof(Desk), page_bytes);
-  const std::uint64_t at = offset + page_bytes + static_cast<std::uint64_t>(index) * desk_bytes;
+  window_.open_to(offset + sizeof(SliceHeader));
+  const std::uint64_t at =
+      slice_at(base(), offset)->at + static_cast<std::uint64_t>(index) * desk_bytes;
   window_.open_to(at + desk_bytes);
   return std::launder(reinterpret_cast<Desk*>(base() + at));
 }
@@ -322,6 +407,12 @@ std::uint64_t Segment::slices_in_use() const {
   Header* header = header_of(base());
   const Guard guard(header->lock);
   return header->in_use;
+}
+
+std::uint64_t Segment::kept_bytes() const {
+  Header* header = header_of(base());
+  const Guard guard(header->lock);
+  return header->kept_bytes;
 }
 
 }  // namespace tutti::segment

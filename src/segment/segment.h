@@ -40,7 +40,7 @@ class Segment {
 
   [[nodiscard]] Invitation invitation() const;
 
-  // A zeroed slice, page aligned, with `desks_each` times as many desks as `members`; 0 when the
+  // The number of a slice, with `desks_each` times as many zeroed desks as `members`; 0 when the
   // segment is full. Any process that has attached may call these, one at a time or together.
   [[nodiscard]] std::uint64_t allocate_slice(int members, int desks_each = 1);
   // The same for members who do not talk to each other: whoever asks first for `name` allocates it,
@@ -49,13 +49,15 @@ class Segment {
   [[nodiscard]] std::uint64_t find_slice(std::uint64_t name, int members, int desks_each = 1,
                                          std::uint32_t* marks = nullptr);
   void mark(std::uint32_t marks);
-  // To be called by each of the slice's members when it leaves; the last one frees it.
-  void leave_slice(std::uint64_t offset);
+  // To be called by each of the slice's members when it leaves; the last one frees it. Some memory
+  // of free slices stays, at most 1.25 MiB or one slice, and the rest is given back.
+  void leave_slice(std::uint64_t slice);
 
-  // A desk of the slice at `offset`.
-  [[nodiscard]] Desk* desk(std::uint64_t offset, int index) const;
+  [[nodiscard]] Desk* desk(std::uint64_t slice, int index) const;
 
   [[nodiscard]] std::uint64_t slices_in_use() const;
+  // Of the pages that free slices have kept, as far as is known.
+  [[nodiscard]] std::uint64_t kept_bytes() const;
 
   // Who is alive. A member signs in, once, from a thread that stays; when that thread ends for
   // whatever reason, the kernel marks the member's presence before it tells any parent. Members are
@@ -71,6 +73,10 @@ class Segment {
   static void leave_those_kept();
   // With the segment's lock held.
   [[nodiscard]] std::uint64_t take_slice(int members, int desks_each);
+  [[nodiscard]] std::uint64_t make_slice(int size_class);
+  // Without it.
+  void give_back_excess(std::uint64_t newest);
+  [[nodiscard]] std::uint64_t begin_to_give_back(std::uint64_t newest);
 
   [[nodiscard]] std::byte* base() const { return window_.base(); }
 

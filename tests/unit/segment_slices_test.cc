@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "os/limits.h"
 #include "segment/segment.h"
 #include "support/fork_ranks.h"
 
@@ -57,7 +58,6 @@ TEST(Segment, TwoTeamsHaveDesksApart) {
   for (const int members : {1, 2, 3, 5, 64}) {
     const std::uint64_t slice = segment.allocate_slice(members);
     ASSERT_NE(slice, 0u);
-    EXPECT_EQ(slice % page_bytes, 0u);
     for (int rank = 0; rank < members; ++rank) desks.push_back(segment.desk(slice, rank));
   }
   std::sort(desks.begin(), desks.end());
@@ -108,6 +108,58 @@ TEST(Segment, ThousandsOfSlicesTakeNoMoreThanTheirMost) {
     segment.leave_slice(slice);
     segment.leave_slice(slice);
   }
+}
+
+std::uint64_t resident_bytes() { return os::resident_shared_bytes().value_or(0); }
+
+// Of a team whose members have called something that went through their staging slots.
+void use(const Segment& segment, std::uint64_t slice, int desks, bool staged) {
+  for (int rank = 0; rank < desks; ++rank) {
+    Desk& desk = *segment.desk(slice, rank);
+    std::memset(static_cast<void*>(&desk), 0xff, offsetof(Desk, staging));
+    desk.staged = 0;
+    for (std::size_t slot = 0; staged && slot < slots; ++slot) {
+      desk.note_staged(slot);
+      std::memset(desk.staging[slot], 0xff, staging_bytes);
+    }
+  }
+}
+
+TEST(Segment, FreeSlicesKeepLittle) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  for (const bool staged : {false, true}) {
+    Segment segment;
+    ASSERT_TRUE(segment.create().ok());
+    const std::uint64_t before = resident_bytes();
+    std::vector<std::uint64_t> slices;
+    for (int i = 0; i < (staged ? 100 : 1000); ++i) {
+      slices.push_back(segment.allocate_slice(1, 2));
+      use(segment, slices.back(), 2, staged);
+    }
+    EXPECT_GE(resident_bytes(), before + 10 * mib);
+    for (const std::uint64_t slice : slices) segment.leave_slice(slice);
+    EXPECT_LE(resident_bytes(), before + mib);
+    EXPECT_LE(segment.kept_bytes(), mib);
+    for (int i = 0; i < 1000; ++i) expect_fresh(segment, segment.allocate_slice(1, 2), 2);
+  }
+}
+
+// A few teams that are made, used and freed again and again, of different sizes.
+TEST(Segment, SlicesThatAreUsedInTurnsKeepTheirPages) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  rusage before{}, after{};
+  for (int i = 0; i < 100; ++i) {
+    if (i == 20) ::getrusage(RUSAGE_SELF, &before);
+    const std::uint64_t one = segment.allocate_slice(1, 2), two = segment.allocate_slice(2, 2);
+    use(segment, one, 2, true);
+    use(segment, two, 4, false);
+    segment.leave_slice(one);
+    segment.leave_slice(two);
+    segment.leave_slice(two);
+  }
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LE(after.ru_minflt - before.ru_minflt, 8);
 }
 
 TEST(Segment, MembersFindTheirSliceByName) {

@@ -171,6 +171,17 @@ struct Stats {
 // parent (these run in the order of their registration).
 void watch_forks();
 
+// Processes that fork at the same time must have memory for all of their children's copies.
+// reserve() is asked by a parent before the fork, and waits as long as others are copying that
+// leave too little; false: there will not be so much. release(): the copy is made, or is not to be.
+// Both are called with the heap locked, and must not allocate from it.
+struct Reservation {
+  bool (*reserve)(std::uint64_t bytes) = nullptr;
+  void (*release)() = nullptr;
+};
+// Until then each process looks for itself. What it refers to lives as long as the process.
+void reserve_with(const Reservation& reservation);
+
 // For those who call the kernel's fork without pthread_atfork handlers (_Fork): before_fork() in
 // the parent, then one of the others on each side.
 void before_fork();

@@ -54,8 +54,8 @@ bool for_each_data(std::size_t at, std::size_t bytes, Visit visit) {
   return true;
 }
 
-// The kernel would rather kill some process than refuse us memory.
-bool fits_into_memory() {
+// What a child has to copy.
+std::uint64_t needed_bytes() {
   std::uint64_t needed = 0;
   (void)heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
     return for_each_data(first * page_bytes, pages * page_bytes, [&](std::size_t, std::size_t n) {
@@ -63,7 +63,20 @@ bool fits_into_memory() {
       return true;
     });
   });
-  return needed < os::available_memory_bytes();
+  return needed;
+}
+
+// The kernel would rather kill some process than refuse us memory.
+bool reserve_memory() {
+  const Reservation* reservation = heap.reservation.load(std::memory_order_acquire);
+  const std::uint64_t needed = needed_bytes();
+  return reservation != nullptr ? reservation->reserve(needed)
+                                : needed < os::available_memory_bytes();
+}
+
+void release_memory() {
+  if (const Reservation* reservation = heap.reservation.load(std::memory_order_acquire))
+    reservation->release();
 }
 
 std::size_t range_bytes() { return std::size_t{heap.extents.pages()} * page_bytes; }
@@ -124,7 +137,10 @@ void close_end(int& end) {
 }
 
 const char* copy_everything(bool have_file) {
-  if (have_file && !fits_into_memory()) return "there is not enough memory";
+  // A child that the parent knows nothing of has to look itself.
+  const bool is_known = heap.forker.load(std::memory_order_relaxed) != 0;
+  if (have_file && !(is_known ? heap.fork.fits : needed_bytes() < os::available_memory_bytes()))
+    return "there is not enough memory";
   if (!make_statics_private()) return "its static variables cannot be copied";
   return have_file ? copy_from_file() : copy_from_mapping();
 }
@@ -195,7 +211,10 @@ void before_fork() {
   heap.forker.store(::gettid(), std::memory_order_relaxed);
   heap.fork.signals = before;
   heap.fork.cancel = cancel;
-  if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) (void)open_pipe(heap.fork.pipe);
+  if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
+    (void)open_pipe(heap.fork.pipe);
+    heap.fork.fits = os::refers_to(heap.fd, heap.file) && reserve_memory();
+  }
   errno = error;
 }
 
@@ -210,6 +229,7 @@ void after_fork_in_parent() {
     }
     close_end(heap.fork.pipe[0]);
   }
+  if (std::exchange(heap.fork.fits, false)) release_memory();
   const sigset_t signals = heap.fork.signals;
   const int cancel = heap.fork.cancel;
   heap.forker.store(0, std::memory_order_relaxed);
@@ -229,6 +249,10 @@ void after_fork_in_child() {
   ::pthread_sigmask(SIG_SETMASK, &heap.fork.signals, nullptr);
   ::pthread_setcancelstate(heap.fork.cancel, nullptr);
   errno = error;
+}
+
+void reserve_with(const Reservation& reservation) {
+  heap.reservation.store(&reservation, std::memory_order_release);
 }
 
 void watch_forks() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/bits.h"
+#include "commons/commons.h"
 #include "commons/extents.h"
 #include "os/mapping.h"
 #include "os/memfd.h"
@@ -62,6 +63,7 @@ struct Heap {
   std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
   std::uint64_t idle_pages = 0;       // the least that were dirty since tend() last looked,
   os::Occasion tending{1000};         // which was then
+  std::atomic<const Reservation*> reservation{nullptr};
   // Reads 0 in a child that nobody told us of; null when the kernel has no such page.
   std::atomic<std::atomic<std::uint32_t>*> witness{nullptr};
 
@@ -69,6 +71,7 @@ struct Heap {
     sigset_t signals = {};   // of the forking thread
     int cancel = 0;          // its cancelability state
     int pipe[2] = {-1, -1};  // the child holds its end open until it has its copy
+    bool fits = false;       // there is memory for that
   } fork;
 
   [[nodiscard]] std::byte* address(PageIndex page) const {

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "commons/commons.h"
+#include "engine/forks.h"
 #include "engine/handover.h"
 #include "engine/node.h"
 #include "engine/placing.h"
@@ -89,6 +90,7 @@ class Node::Joining {
     if (!conclude())
       return status_.ok() ? Status::unsupported("another rank could not open the node segment")
                           : status_;
+    agree_on_forks(*node_);
     joined = std::move(node_);
     return {};
   }

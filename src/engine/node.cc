@@ -5,7 +5,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "engine/forks.h"
 #include "os/process.h"
+
 namespace tutti::engine {
 namespace {
 
@@ -27,6 +29,8 @@ std::uint64_t host_id() {
   ::uname(&name);
   return hash(hash(0xcbf29ce484222325u, boot), name.nodename) | 1;
 }
+
+Node::~Node() { disagree_on_forks(*this); }
 
 void Node::look_for_losses() {
   const std::unique_lock lock(looking_for_losses_, std::try_to_lock);

@@ -25,6 +25,11 @@ class Node {
     std::int32_t rank = 0;  // Exchange::world_rank
   };
 
+  Node() = default;
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
   // Collective over the group: its members on this host become a Node. The outcome is the same on
   // all members of a host; when it is not ok, `why` says what this process saw.
   static Status join(const Exchange& group, std::shared_ptr<Node>& node);

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t magic = 0x7475747469'0004;  // "tutti", layout 4
+constexpr std::uint64_t magic = 0x7475747469'0005;  // "tutti", layout 5
 constexpr int size_classes = 16;                    // slices of 2^class desks
 constexpr std::uint64_t buckets = 256;              // of names
 
@@ -49,6 +49,7 @@ struct Header {
   // free meanwhile, and so for no new name.
   std::uint32_t refuses_names;
   std::uint32_t marks;
+  std::atomic<std::uint32_t> releases;  // of reserved memory
 };
 static_assert(sizeof(Header) <= page_bytes);
 
@@ -56,7 +57,8 @@ static_assert(sizeof(Header) <= page_bytes);
 // first word is the futex in which the kernel marks the owner's end.
 struct alignas(line_bytes) Presence {
   pthread_mutex_t mutex;
-  pid_t signer;  // the thread that holds it
+  pid_t signer;            // the thread that holds it
+  std::uint64_t reserved;  // bytes of memory
 };
 constexpr std::uint64_t presence_at = page_bytes;
 constexpr std::uint64_t slices_at = presence_at + most_members * sizeof(Presence);
@@ -401,6 +403,43 @@ bool Segment::marked_as_ended(const std::atomic<std::uint32_t>& presence) {
 
 pid_t Segment::signer_of(const std::atomic<std::uint32_t>& presence) {
   return reinterpret_cast<const Presence&>(presence).signer;
+}
+
+bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_t (*available)()) {
+  constexpr std::int64_t patience_ns = 10'000'000;  // then somebody may have ended
+  Header* header = header_of(base());
+  members = static_cast<int>(std::min(static_cast<std::uint64_t>(members), most_members));
+  if (member >= members) return bytes < available();
+  for (;;) {
+    std::uint32_t seen = 0;
+    {
+      const Guard guard(header->lock);
+      seen = header->releases.load(std::memory_order_relaxed);
+      std::uint64_t others = 0;
+      for (int other = 0; other < members; ++other) {
+        Presence* presence = presence_of(base(), other);
+        if (other != member && !marked_as_ended(word_of(presence))) others += presence->reserved;
+      }
+      const std::uint64_t left = available();
+      if (others < left && bytes < left - others) {
+        presence_of(base(), member)->reserved = bytes;
+        return true;
+      }
+      if (others == 0) return false;
+    }
+    os::futex_wait(header->releases, seen, patience_ns);
+  }
+}
+
+void Segment::release(int member) {
+  if (static_cast<std::uint64_t>(member) >= most_members) return;
+  Header* header = header_of(base());
+  {
+    const Guard guard(header->lock);
+    presence_of(base(), member)->reserved = 0;
+    header->releases.fetch_add(1, std::memory_order_relaxed);
+  }
+  os::futex_wake_all(header->releases);
 }
 
 std::uint64_t Segment::slices_in_use() const {

@@ -59,6 +59,13 @@ class Segment {
   // Of the pages that free slices have kept, as far as is known.
   [[nodiscard]] std::uint64_t kept_bytes() const;
 
+  // Memory that members are about to take, besides what is taken already. Waits while others of
+  // `members` have reserved so much that `bytes` does not fit into what is `available`, and could
+  // once they have it. False: it does not fit.
+  [[nodiscard]] bool reserve(int member, int members, std::uint64_t bytes,
+                             std::uint64_t (*available)());
+  void release(int member);
+
   // Who is alive. A member signs in, once, from a thread that stays; when that thread ends for
   // whatever reason, the kernel marks the member's presence before it tells any parent. Members are
   // numbered as the node's ranks.

@@ -270,6 +270,33 @@ TEST(CommonsFork, SignalsAreAsTheyWereBefore) {
 }
 
 // fork() is no cancellation point: whoever is to be cancelled is so later.
+std::uint64_t g_needed, g_left = ~std::uint64_t{0};
+int g_reserved;
+
+// What other processes have reserved counts, and whoever has reserved gives back, however it went.
+TEST(CommonsFork, WhereThereIsMemoryForAllWhoDo) {
+  static constexpr Reservation reservation{[](std::uint64_t bytes) {
+                                             g_needed = bytes;
+                                             if (bytes >= g_left) return false;
+                                             ++g_reserved;
+                                             return true;
+                                           },
+                                           [] { --g_reserved; }};
+  reserve_with(reservation);
+  unsigned char* block = take(3 * mib);
+  write_pattern(block, 3 * mib, 1);
+  for (const bool enough : {true, false}) {
+    g_left = enough ? ~std::uint64_t{0} : g_needed;
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(has_pattern(block, 3 * mib, 1) ? 0 : 1);
+    EXPECT_EQ(result_of(child), enough ? 0 : 127);
+    EXPECT_GE(g_needed, 3 * mib);
+    EXPECT_EQ(g_reserved, 0);
+  }
+  release(block);
+  g_left = ~std::uint64_t{0};
+}
+
 TEST(CommonsFork, ByAThreadThatIsCancelled) {
   EXPECT_EQ(in_child([] {
               unsigned char* block = take(1 * mib);

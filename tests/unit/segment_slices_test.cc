@@ -265,6 +265,37 @@ TEST(Segment, AnythingElseIsRefused) {
   for (const int fd : {empty, small, pipe_ends[0], pipe_ends[1], null}) ::close(fd);
 }
 
+// There is memory for one of two; who comes second waits until the first has taken what it wanted,
+// and does not wait for who has been killed.
+TEST(Segment, MembersReserveMemoryInTurns) {
+  const auto endings = test::fork_ranks(3, [](Rank& self) {
+    constexpr auto ten = []() -> std::uint64_t { return 10; };
+    Segment segment;
+    enter(self, segment);
+    segment.sign_in(self.rank);
+    std::uint64_t slice = self.rank == 0 ? segment.allocate_slice(1) : 0, all[3];
+    RANK_CHECK(self.world.allgather(&slice, all, sizeof slice));
+    std::atomic<Step>& released = segment.desk(all[0], 0)->done;
+    RANK_CHECK(!segment.reserve(self.rank, 3, 10, ten));
+    barrier(self);
+    if (self.rank == 0) RANK_CHECK(segment.reserve(0, 3, 6, ten));
+    barrier(self);
+    if (self.rank == 0) {
+      released = 1;
+      segment.release(0);
+      return;
+    }
+    if (self.rank == 1) {
+      RANK_CHECK(segment.reserve(1, 3, 3, ten));  // beside the six
+      RANK_CHECK(segment.reserve(1, 3, 5, ten) && released == 1);
+      ::kill(::getpid(), SIGKILL);
+    }
+    while (!Segment::marked_as_ended(segment.presence(1))) ::usleep(100);
+    RANK_CHECK(segment.reserve(2, 3, 9, ten));
+  });
+  EXPECT_EQ(endings.status, (std::vector<int>{0, -SIGKILL, 0})) << endings.output;
+}
+
 // Several processes allocate and leave in random order; every desk is stamped by its slice's owner
 // and must still carry the stamp when the slice is left.
 TEST(Segment, ConcurrentAllocationNeverOverlaps) {

@@ -31,6 +31,7 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
+constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_bytes;
 constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
@@ -196,8 +197,8 @@ void purge_excess() {
     if (!guard.is_in()) return;
     allowance = allowed_pages();
   }
-  // An eighth more than necessary, so that not every release has to.
-  purge(allowance - allowance / 8, true);
+  // A little more than necessary, so that not every release of a small block has to.
+  purge(allowance - std::min(allowance / 8, most_ahead_pages), true);
 }
 
 void tend() {

@@ -105,7 +105,7 @@ TEST(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {
     release(block);
     EXPECT_LE(resident_bytes(), budget);
   }
-  EXPECT_GE(resident_bytes(), budget / 2);
+  EXPECT_GE(resident_bytes(), budget - mib);
   EXPECT_EQ(take(bytes), block) << "what stayed is used again";
   release(block);
 }

@@ -54,6 +54,11 @@ inline constexpr int collective_count = 17;
 // Work::op of an operation of the user.
 inline constexpr int user_op = reduce::op_count + 1;
 
+// Elements of more bytes are too large for lines and slots: only late reductions take them.
+inline constexpr std::size_t most_slot_element_bytes = 256;
+
+class Operands;  // coll/late/operands.h
+
 // A part of a vector, in elements.
 struct Slice {
   std::size_t begin = 0;
@@ -76,6 +81,7 @@ struct Work {
   std::size_t count = 0;  // elements
   std::size_t element_bytes = 1;
   const reduce::Kernel* kernel = nullptr;
+  Operands* operands = nullptr;  // of a late reduction (coll/late/), on all members alike
   int root = 0;
   int op = 0;                 // 1 + reduce::Op of what computes, or user_op; to compare and to say
   Order order = Order::tree;  // the same on all members

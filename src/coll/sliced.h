@@ -39,6 +39,21 @@ class Table {
   std::byte* all_;
 };
 
+// Slices begin at multiples of so many elements.
+constexpr std::size_t grain_of(const Work& work) {
+  return work.element_bytes > most_slot_element_bytes ? 1 : 64;
+}
+// How many elements of slices that have up to `longest` are shared out together: `most` bytes.
+constexpr std::size_t chunk_of(const Work& work, std::size_t longest, std::size_t most) {
+  if (grain_of(work) > 1) return coll::chunk_of(longest + 64, most / work.element_bytes);
+  return std::max({std::size_t{1}, most / work.element_bytes,
+                   divide_up(longest, std::size_t{segment::most_chunks})});
+}
+// The size of blocks of so many bytes, or of one element that is larger.
+constexpr std::size_t block_of(const Work& work, std::size_t bytes) {
+  return std::max(bytes, round_up(work.element_bytes, 64));
+}
+
 // The worst ways of all members.
 struct Reach {
   Way sends = Way::mapped;
@@ -62,14 +77,17 @@ Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
 
 // work_on(owner, begin, count), in elements of so many bytes, for every chunk that this member
 // gets: of its own slice alone, or of anybody's. Ends when all chunks of all members are done.
-// `passes`: how often each element is folded or copied.
+// `passes`: how often each element is folded or copied. `late`: only a thread of the rank may do
+// so.
 template <Fabric F, class PartOf, class WorkOn>
 Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chunk, bool alone,
-               PartOf part_of, WorkOn work_on) {
+               bool late, PartOf part_of, WorkOn work_on) {
   const int ranks = f.size();
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
+  // Others may have done all before such a thread comes.
+  for (int q = 0; late && q < ranks; ++q) co_await f.folding(q, step, chunks_of(q));
   f.begin_shared_work();
   for (int k = 0; k < (alone ? 1 : ranks); ++k) {
     // Those who share this core and have not had it yet do their slices better themselves: they

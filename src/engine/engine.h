@@ -145,6 +145,7 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   using Row = coll::Row<fabric::NodeFabric>;
   [[nodiscard]] const Row* row_of(coll::Collective collective, std::size_t bytes);
+  [[nodiscard]] const Row* late_row_of(coll::Collective collective, const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble refuse(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble fail(coll::Collective collective, const coll::Work& work);

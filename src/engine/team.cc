@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/base.h"
+#include "coll/late/rows.h"
 #include "coll/tables.h"
 #include "engine/engine.h"
 #include "engine/mixup.h"
@@ -327,9 +328,16 @@ inline const Team::Row* Team::row_of(coll::Collective collective, std::size_t by
   return last_.row;
 }
 
+const Team::Row* Team::late_row_of(coll::Collective collective, const coll::Work& work) const {
+  for (const Row& row : coll::late_rows_of<fabric::NodeFabric>(collective))
+    if (row.fits({size(), work.bytes()})) return &row;
+  return nullptr;
+}
+
 // False when it met an error.
 inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
-  const Row* row = row_of(collective, work.bytes());
+  const Row* row =
+      work.operands == nullptr ? row_of(collective, work.bytes()) : late_row_of(collective, work);
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
   return task.done() && !host_.failed() && !host_.has_read_in_vain();
@@ -341,8 +349,8 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   Choosers& learned = choosers();
   const std::size_t distance = learned.distances.of(written_by(work), moved);
   work.detour = false;
-  if (node_->ways().detours && who_decides(collective, work) == rank() &&
-      only_kernel_reaches(work)) {
+  if (node_->ways().detours && work.operands == nullptr &&
+      who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
     const bool small = moved < coll::copied_bytes;
     // Which is faster only the time that all members take says, and that blocking calls alone tell.
     choices.detour = blocking ? learned.detour.choose(collective, moved, distance, small)

@@ -3,6 +3,7 @@
 //   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
 //                            when an error has been met, and the collective then is not done
 //   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
+//   host.may_fold()          whether who runs the algorithm may apply the operation of a late one
 //   host.offer, host.populate, host.map, host.read, host.write, host.scratch
 // A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
 // not hold yet, `bool accept()`, which then looks whether all is well, and `resume()`, which yields
@@ -188,6 +189,17 @@ class DeskFabric {
   };
   [[nodiscard]] auto landed(int peer, Step step, std::uint32_t chunks) {
     return await(Landed{this, peer, step, chunks});
+  }
+
+  // The same, or that this member may take chunks itself.
+  struct Folding {
+    Landed landed;
+    bool poll(Watch& watch) const { return landed.fabric->host_.may_fold() || landed.poll(watch); }
+    [[nodiscard]] bool accept() const { return true; }
+    void resume() const {}
+  };
+  [[nodiscard]] auto folding(int peer, Step step, std::uint32_t chunks) {
+    return await(Folding{{this, peer, step, chunks}});
   }
 
   void produce(Step step, std::uint32_t pieces) {

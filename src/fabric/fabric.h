@@ -17,6 +17,8 @@
 //   claim(q, s, n)         takes one of q's n chunks, or none (after posted(q, s) only)
 //   land(q, s)             the chunk is done
 //   landed(q, s, n)        awaits that all of q's chunks are
+//   folding(q, s, n)       the same, or that whoever runs this may do them: operations of late
+//                          reductions (coll/late/) only threads of the rank may apply
 // Or a pipe from one member to one other, through its staging slots:
 //   produce(s, n)          the first n pieces are there (after open_share(s) and post(s))
 //   produced(q, s, n)      awaits that; a piece is then taken out and reported by land(q, s)
@@ -98,6 +100,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.claim(peer, step, chunks) } -> std::same_as<std::int64_t>;
                    { f.land(peer, step) } -> std::same_as<void>;
                    { f.landed(peer, step, chunks) } -> Awaitable;
+                   { f.folding(peer, step, chunks) } -> Awaitable;
                    { f.produce(step, chunks) } -> std::same_as<void>;
                    { f.produced(peer, step, chunks) } -> Awaitable;
                    // A member sends more bytes than there is room for.

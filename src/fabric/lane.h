@@ -47,6 +47,7 @@ class LaneHost : public Peers {
     return {*this};
   }
   void step_aside() {}
+  [[nodiscard]] bool may_fold() const { return !late_ || driver_ == Executor::rank; }
   // What follows may be left to whoever drives next.
   On pause(std::size_t bytes, int) {
     paused_bytes_ += bytes;
@@ -80,9 +81,10 @@ class LaneHost : public Peers {
     only_posts_ = only_posts;
   }
   [[nodiscard]] Executor driver() const { return driver_; }
-  // A new algorithm is about to start.
-  void begin_call(bool timed) {
+  // A new algorithm is about to start. `late`: only the rank may apply its operation.
+  void begin_call(bool timed, bool late) {
     Peers::begin_call(timed);
+    late_ = late;
     suspended_ = {};
     wanted_ = Executor::either;
     working_ = shared_ = false;
@@ -113,6 +115,7 @@ class LaneHost : public Peers {
   Executor wanted_ = Executor::either;
   Executor driver_ = Executor::rank;
   bool only_posts_ = false;
+  bool late_ = false;
   bool working_ = false;  // between begin_work() and end_work()
   bool shared_ = false;
   std::size_t paused_bytes_ = 0;

@@ -34,6 +34,7 @@ class NodeHost : public Peers {
     if (patience().shares_core) segment::give_core();
   }
   Nothing pause(std::size_t, int) { return {}; }
+  static bool may_fold() { return true; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 
  private:

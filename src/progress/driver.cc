@@ -74,8 +74,8 @@ void Driver::post(Operation& operation) {
   unfinished_.fetch_add(1, std::memory_order_relaxed);
   push(arrivals_, operation);
   if (driving_.try_lock()) {
-    begin_arrived();
-    unlock();
+    begin_arrived(Executor::rank);
+    unlock(Executor::rank);
   }
   if (!has_thread_.load(std::memory_order_acquire) || !allowed_.load(std::memory_order_relaxed))
     return;
@@ -112,25 +112,25 @@ void Driver::drive() {
   if (!driving_.try_lock()) return;
   const bool looks = rounds_.fetch_add(1, std::memory_order_relaxed) % rounds_per_look == 0;
   round(Executor::rank, looks);
-  unlock();
+  unlock(Executor::rank);
 }
 
-void Driver::unlock() {
+void Driver::unlock(Executor driver) {
   driving_.unlock();
   for (;;) {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the push in post()
     if (arrivals_.load(std::memory_order_relaxed) == nullptr || !driving_.try_lock()) return;
-    begin_arrived();
+    begin_arrived(driver);
     driving_.unlock();
   }
 }
 
 // Says to the others what has arrived, and does what is small.
-void Driver::begin_arrived() {
+void Driver::begin_arrived(Executor driver) {
   admit();
   Queue finished;
   for (Lane* lane : lanes_)
-    if (!lane->running()) lane->advance(Executor::rank, !lane->is_small(small_bytes), finished);
+    if (!lane->running()) lane->advance(driver, !lane->is_small(small_bytes), finished);
   settle(finished);
 }
 
@@ -156,13 +156,19 @@ void Driver::settle(Queue& finished) {
 bool Driver::round(Executor driver, bool looks_after) {
   admit();
   bool moved = false;
+  bool left = false;  // something to a rank that may sleep
   Queue finished;
   elsewhere_ = 0;
   for (Lane* lane : lanes_) {
-    while (lane->advance(driver, false, finished)) moved = true;
+    bool advanced = false;
+    while (lane->advance(driver, false, finished)) advanced = true;
+    moved = moved || advanced;
     if (looks_after) lane->look_after(finished);
-    if (!lane->idle() && lane->watch().word == nullptr) ++elsewhere_;
+    if (lane->idle()) continue;
+    if (lane->watch().word == nullptr) ++elsewhere_;
+    left = left || (advanced && driver == Executor::progress && lane->is_late());
   }
+  if (left && waiting_.load(std::memory_order_seq_cst) != 0) ranks_bell_.ring();
   wants_thread_.store(driver == Executor::rank && elsewhere_ > 0, std::memory_order_relaxed);
   moved = moved || !finished.empty();
   settle(finished);
@@ -222,7 +228,7 @@ void Driver::Wait::step(bool may_sleep) {
     moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
     elsewhere = driver_.elsewhere_ > 0;
     if (!moved && sleeps) driver_.make(bed_);
-    driver_.unlock();
+    driver_.unlock(Executor::rank);
   }
   if (moved) {
     polls_ = yields_ = 0;
@@ -324,7 +330,7 @@ void Driver::serve() {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
       // Whoever is waited for pays for waking this thread: not before it has really waited.
       if (!moved && idle > spins && !woken) make(bed);
-      unlock();
+      unlock(Executor::progress);
       if (moved) {
         idle = 0;
         nap_ns = shortest_nap_ns;

@@ -1,9 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/lane.h"
 
+#include "coll/late/rows.h"
 #include "coll/tables.h"
 
 namespace tutti::progress {
+namespace {
+
+// While the rank goes on with an operation, its thread's kernel is that of the operation.
+class Binding {
+ public:
+  Binding(const Operation& operation, fabric::Executor driver)
+      : bind_(driver == fabric::Executor::rank ? operation.bind : nullptr) {
+    if (bind_ != nullptr) before_ = bind_(operation.bound);
+  }
+  ~Binding() {
+    if (bind_ != nullptr) (void)bind_(before_);
+  }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+
+ private:
+  const void* (*bind_)(const void*);
+  const void* before_ = nullptr;
+};
+
+}  // namespace
 
 Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
            fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
@@ -15,9 +37,11 @@ Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::P
 
 void Lane::start(Operation& operation) {
   fabric_.begin(operation.call);
-  host_.begin_call(operation.work.timed);
+  const bool late = operation.work.operands != nullptr;
+  host_.begin_call(operation.work.timed, late);
   const coll::Facts facts{fabric_.size(), operation.work.bytes()};
-  for (const auto& row : coll::rows_of<fabric::LaneFabric>(operation.collective)) {
+  for (const auto& row : late ? coll::late_rows_of<fabric::LaneFabric>(operation.collective)
+                              : coll::rows_of<fabric::LaneFabric>(operation.collective)) {
     if (!row.fits(facts)) continue;
     task_.emplace(row.run(fabric_, operation.work));
     return;
@@ -29,6 +53,7 @@ bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {
   if (queue_.empty()) return false;
   host_.driven_by(driver, only_posts);
   const Operation& first = *queue_.first();
+  const Binding binding(first, driver);
   trace::Span span(trace::on() && driver == fabric::Executor::progress, trace::Kind::progress,
                    what_of(first), first.bytes);
   const bool moved = go_on(finished);

@@ -36,6 +36,8 @@ class Lane {
   // Goes on as far as it can without waiting. Operations that end go to `finished`. False: nothing
   // could be done. `only_posts` see fabric/lane.h.
   bool advance(fabric::Executor driver, bool only_posts, Queue& finished);
+  // Only the rank may apply the operation of what it has to do.
+  [[nodiscard]] bool is_late() const { return queue_.first()->work.operands != nullptr; }
   // What the last advance() found missing; a null word: another driver.
   [[nodiscard]] const fabric::Watch& watch() const { return watch_; }
   // Looks whether those it waits for are still there. If not, all operations end in failure.

@@ -20,6 +20,11 @@ struct Operation {
   Lane* lane = nullptr;
   std::shared_ptr<const void> owner;  // of the lane
 
+  // Where what the kernel computes is the thread's own affair: bind(bound) makes it this operation,
+  // and gives what it was before, to be bound again. Only on threads of the rank.
+  const void* (*bind)(const void* operation) = nullptr;
+  const void* bound = nullptr;
+
   trace::Moment called = {};
 
   // When it has finished:

@@ -110,9 +110,9 @@ class Driver {
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);
   void admit();
-  void begin_arrived();
+  void begin_arrived(fabric::Executor driver);
   // Whoever finds the lock taken leaves what it has posted to its holder.
-  void unlock();
+  void unlock(fabric::Executor driver);
   void settle(Queue& finished);
   void make(Bed& bed) const;
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -87,6 +88,19 @@ void apply4(void* out, const void* const in[4], std::size_t count, Stores) {
                          Operation::of(operand(2)[i], operand(3)[i]));
 }
 
+// Set on threads of ranks: no other may apply the operation of a late reduction.
+inline thread_local bool t_is_rank = false;
+inline std::atomic<int> applied_by_others{0};
+template <auto apply>
+struct OnRanks;
+template <class... Arguments, void (*apply)(Arguments...)>
+struct OnRanks<apply> {
+  static void run(Arguments... arguments) {
+    if (!t_is_rank) ++applied_by_others;
+    apply(arguments...);
+  }
+};
+
 struct Kind {
   const char* name;
   std::size_t bytes;      // of an element
@@ -94,6 +108,7 @@ struct Kind {
   bool is_float;          // 32 bits each: random bits would not do as values
   bool associates;        // (a op b) op c is a op (b op c), to the bit
   reduce::Kernel kernel;
+  reduce::Kernel late;  // the same, of late reductions
 };
 
 template <class T, std::size_t words, class Operation>
@@ -103,14 +118,16 @@ constexpr Kind kind(const char* name) {
           alignof(T),
           std::is_same_v<T, float>,
           !std::is_same_v<T, float> && !std::is_same_v<Operation, Hash>,
-          {apply<T, words, Operation>, apply2<T, words, Operation>, apply4<T, words, Operation>}};
+          {apply<T, words, Operation>, apply2<T, words, Operation>, apply4<T, words, Operation>},
+          {OnRanks<apply<T, words, Operation>>::run, OnRanks<apply2<T, words, Operation>>::run,
+           OnRanks<apply4<T, words, Operation>>::run}};
 }
 
 inline constexpr Kind kinds[] = {
     kind<std::uint64_t, 1, Hash>("hash of 8"),  kind<std::uint8_t, 1, Hash>("hash of 1"),
     kind<std::uint32_t, 3, Hash>("hash of 12"), kind<std::uint64_t, 3, Hash>("hash of 24"),
     kind<Matrix, 1, Product>("matrix"),         kind<float, 1, Sum>("float sum"),
-    kind<std::uint64_t, 3, Sum>("sum of 24"),
+    kind<std::uint64_t, 3, Sum>("sum of 24"),   kind<std::uint32_t, 201, Hash>("hash of 804"),
 };
 
 // Values that depend on the seed and the position.

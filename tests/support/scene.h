@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "coll/late/fold.h"
 #include "support/roles.h"
 
 namespace tutti::test {
@@ -44,6 +45,8 @@ class Scene {
                               ? std::vector<std::vector<std::byte>>()
                               : expected_results(op, script_.ranks));
     entered_ = std::vector<std::atomic<int>>(script_.ops.size());
+    operands_ = std::vector<coll::Operands>(roles_.size());
+    applied_by_others = 0;
   }
 
   ~Scene() { arena_.release(memory_.data()); }
@@ -86,6 +89,8 @@ class Scene {
     for (std::size_t i = 0; failure_.empty() && i < script_.ops.size(); ++i)
       for (int rank = 0; rank < script_.ranks; ++rank)
         for (bool is_send : {true, false}) check_end(i, rank, is_send);
+    if (failure_.empty() && applied_by_others != 0)
+      failure_ = "another thread than a rank's has applied a late operation";
     return failure_;
   }
 
@@ -124,6 +129,11 @@ class Scene {
       lay_out(index, rank, work);
       return work;
     }
+    t_is_rank = true;
+    if (op.algorithm.late) {
+      work.operands = &operands_[number(index, rank)];
+      work.kernel = &kind.late;
+    }
     if (op.algorithm.collective == Collective::bcast) {
       work.send = nullptr;
       if (rank == op.root) fill(kind, operand_seed(op, rank), recv);
@@ -131,9 +141,9 @@ class Scene {
     }
     const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
                           op.algorithm.collective == Collective::reduce_scatter_block;
-    // In a Reduce_scatter each for itself.
-    const bool in_place = op.in_place && has_result(op, rank) &&
-                          (!scatters || mix(op.seed + static_cast<unsigned>(rank)) % 4 != 0);
+    // In a Reduce_scatter each for itself; a late one has a copy.
+    const bool own = mix(op.seed + static_cast<unsigned>(rank)) % 4 != 0 && !op.algorithm.late;
+    const bool in_place = op.in_place && has_result(op, rank) && (!scatters || own);
     fill(kind, operand_seed(op, rank), in_place ? recv : send);
     if (in_place) work.send = work.recv;
     if (!has_result(op, rank) && op.seed % 2 == 0) work.recv = nullptr;
@@ -143,6 +153,8 @@ class Scene {
   void leave(std::size_t index, int rank, const coll::Work& work) {
     const Op& op = script_.ops[index];
     const std::span<std::byte> send = buffer(index, rank, true), recv = buffer(index, rank, false);
+    if (work.operands != nullptr)
+      coll::late::fold(op.algorithm.collective, work, script_.ranks, rank);
     if (op.algorithm.collective == Collective::barrier &&
         entered_[index].load(std::memory_order_relaxed) != script_.ranks)
       fail(index, rank, "left the barrier before all had entered it");
@@ -187,9 +199,10 @@ class Scene {
     return role;
   }
 
-  Role& role(std::size_t index, int rank) {
-    return roles_[index * static_cast<std::size_t>(script_.ranks) + static_cast<std::size_t>(rank)];
+  [[nodiscard]] std::size_t number(std::size_t index, int rank) const {
+    return index * static_cast<std::size_t>(script_.ranks) + static_cast<std::size_t>(rank);
   }
+  Role& role(std::size_t index, int rank) { return roles_[number(index, rank)]; }
   std::span<std::byte> buffer(std::size_t index, int rank, bool is_send) {
     const Role& mine = role(index, rank);
     return {memory_.data() + (is_send ? mine.send_at : mine.recv_at),
@@ -313,6 +326,7 @@ class Scene {
   Arena arena_;
   std::span<std::byte> memory_;
   std::vector<std::atomic<int>> entered_;  // how many ranks have, by call
+  std::vector<coll::Operands> operands_;   // as roles_
   std::mutex mutex_;
   std::string failure_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/late/rows.h"
 #include "coll/nonblocking.h"
 #include "coll/tables.h"
 #include "support/kinds.h"
@@ -14,7 +15,8 @@ namespace tutti::test {
 
 using coll::Collective;
 
-// The rows of a collective's table, and behind them those that progress threads run.
+// The rows of a collective's table, and behind them those that progress threads run, and those of
+// late reductions.
 template <fabric::Fabric F>
 const std::vector<coll::Row<F>>& all_rows(Collective collective) {
   static const auto all = [] {
@@ -23,7 +25,9 @@ const std::vector<coll::Row<F>>& all_rows(Collective collective) {
       const auto blocking = coll::rows_of<F>(static_cast<Collective>(c));
       const auto others = coll::nonblocking_rows_of<F>(static_cast<Collective>(c));
       tables.emplace_back(blocking.begin(), blocking.end());
+      const auto late = coll::late_rows_of<F>(static_cast<Collective>(c));
       tables.back().insert(tables.back().end(), others.begin(), others.end());
+      tables.back().insert(tables.back().end(), late.begin(), late.end());
     }
     return tables;
   }();
@@ -34,6 +38,7 @@ const std::vector<coll::Row<F>>& all_rows(Collective collective) {
 struct Algorithm {
   Collective collective;
   std::size_t row;
+  bool late = false;
 };
 
 // Whether all ranks know how much is moved.
@@ -47,7 +52,9 @@ std::vector<Algorithm> all_algorithms() {
   std::vector<Algorithm> all;
   for (int c = 0; c < coll::collective_count; ++c)
     for (std::size_t row = 0; row < all_rows<F>(static_cast<Collective>(c)).size(); ++row) {
-      const Algorithm algorithm{static_cast<Collective>(c), row};
+      const auto collective = static_cast<Collective>(c);
+      const std::size_t late = coll::late_rows_of<F>(collective).size();
+      const Algorithm algorithm{collective, row, row + late >= all_rows<F>(collective).size()};
       // Small blocks ride in a line only where all know that they are small.
       if (!knows_sizes(algorithm.collective) &&
           !all_rows<F>(algorithm.collective)[row].fits({2, 0}))
@@ -68,7 +75,7 @@ template <fabric::Fabric F>
 bool regroups(const Algorithm& algorithm) {
   const bool folds =
       algorithm.collective == Collective::reduce || algorithm.collective == Collective::allreduce;
-  return folds && algorithm.row >= coll::rows_of<F>(algorithm.collective).size();
+  return folds && !algorithm.late && algorithm.row >= coll::rows_of<F>(algorithm.collective).size();
 }
 
 // One collective of the sequence.
@@ -149,6 +156,7 @@ Op draw_op(std::mt19937_64& random, const Algorithm& algorithm, int ranks, const
   for (;; op.kind = random() % std::size(kinds)) {
     if (regroups<F>(algorithm) && !kinds[op.kind].associates) continue;
     const std::size_t element = kinds[op.kind].bytes;
+    if (element > coll::most_slot_element_bytes && !algorithm.late) continue;
     op.count = std::max<std::size_t>(1, detail::draw_bytes(random, element) / element);
     std::size_t all_bytes = op.bytes() * static_cast<std::size_t>(ranks);
     if (algorithm.collective >= Collective::alltoall &&

@@ -22,14 +22,16 @@ using progress::Lane;
 using progress::Operation;
 using progress::Settings;
 
-Script draw(std::uint64_t seed, int ranks, std::size_t ops) {
+// `late`: reductions that only a rank itself may compute are among them.
+Script draw(std::uint64_t seed, int ranks, std::size_t ops, bool late = true) {
   std::mt19937_64 random(mix(seed));
-  const auto algorithms = all_algorithms<LaneFabric>();
+  auto algorithms = all_algorithms<LaneFabric>();
+  if (!late) std::erase_if(algorithms, [](const Algorithm& each) { return each.late; });
   Script script{.ranks = ranks, .ops = {}};
   while (script.ops.size() < ops) {
     const Algorithm& algorithm = algorithms[random() % algorithms.size()];
     const Limits limits{.ops = 1, .usual_bytes = std::size_t{64} << 10};
-    script.ops.push_back(draw_script<LaneFabric>(random, algorithm, ranks, limits).ops.at(0));
+    script.ops.push_back(draw_op<LaneFabric>(random, algorithm, ranks, limits));
   }
   return script;
 }
@@ -121,6 +123,61 @@ INSTANTIATE_TEST_SUITE_P(Ways, LanesOf,
                                                                  : "staged";
                          });
 
+// Rank 0 is in the MPI, where its progress thread alone goes on. It may not fold, so the others
+// must not need what it has to fold: not for their results, and not to begin what comes next.
+std::string compute_elsewhere(std::uint64_t seed, int ranks, Between between) {
+  std::mt19937_64 random(mix(seed));
+  std::vector<Algorithm> late;
+  for (const Algorithm& each : all_algorithms<LaneFabric>())
+    if (each.late) late.push_back(each);
+  Script script{.ranks = ranks, .ops = {}};
+  while (script.ops.size() < 4)
+    script.ops.push_back(
+        draw_op<LaneFabric>(random, late[random() % late.size()], ranks, {.ops = 1}));
+  Scene scene(script);
+  ThreadRanks desks(ranks, {}, between);
+  std::vector<std::vector<Operation>> operations;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    lanes.push_back(std::make_unique<Lane>(desks.peers(), desks.ways(), segment::Patience{},
+                                           ThreadRanks::emergencies(), desks.desks(), rank));
+    for (std::size_t i = 0; i < script.ops.size(); ++i) {
+      Operation operation;
+      operation.collective = script.ops[i].algorithm.collective;
+      operation.work = scene.enter(i, rank);
+      operation.call = std::uint64_t{1} << 63 | i;
+      operation.bytes = operation.work.bytes();
+      if (i == 0) operations.emplace_back();
+      operations.back().push_back(operation);
+    }
+    for (Operation& each : operations.back()) lanes.back()->add(each);
+  }
+  for (int turns = 0; turns < 100'000; ++turns) {
+    const auto rank = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    Lane& lane = *lanes[static_cast<std::size_t>(rank)];
+    t_is_rank = rank != 0;
+    progress::Queue finished;
+    lane.advance(rank == 0 ? fabric::Executor::progress : fabric::Executor::rank, false, finished);
+    t_is_rank = true;
+    while (Operation* each = finished.pop()) {
+      if (!each->succeeded) return "an operation has failed";
+      auto& mine = operations[static_cast<std::size_t>(rank)];
+      scene.leave(static_cast<std::size_t>(each - mine.data()), rank, each->work);
+    }
+    if (std::all_of(lanes.begin(), lanes.end(), [](auto& each) { return each->idle(); }))
+      return scene.verdict();
+  }
+  return "the others wait for what only rank 0 itself can do";
+}
+
+TEST_P(LanesOf, LateReductionsNeedNobodyWhoIsElsewhere) {
+  const Seeds range = seeds(150);
+  for (const int ranks : {2, 3, 5})
+    for (std::uint64_t seed = range.first; seed <= range.last; ++seed)
+      ASSERT_EQ(compute_elsewhere(seed, ranks, GetParam()), "")
+          << ranks << " ranks; TUTTI_TEST_SEED=" << seed;
+}
+
 struct Waiting {
   const char* name;
   Settings settings;
@@ -151,8 +208,8 @@ TEST_P(DriversWith, GiveTheSequentialResult) {
             if (random() % 8 == 0) std::this_thread::yield();
             ASSERT_TRUE(player.collect());
           }
-          // Now and then all the rest is left to the thread.
-          const bool alone = GetParam().settings.thread && random() % 2 == 0;
+          // Now and then all the rest is left to the thread. Who waits does what that may not.
+          const bool alone = GetParam().settings.thread && rank != 0 && random() % 2 == 0;
           if (alone) {
             while (!player.done()) {
               ASSERT_TRUE(player.collect());
@@ -195,7 +252,7 @@ TEST(Driver, ThatIsNotUsedStartsNoThread) {
 
 // Switched off, the thread leaves everything to the rank; switched on, it goes on.
 TEST(Driver, CanBeSwitchedOffAndOn) {
-  Scene scene(Script{.ranks = 2, .ops = draw(1, 2, 6).ops});
+  Scene scene(Script{.ranks = 2, .ops = draw(1, 2, 6, false).ops});
   ThreadRanks desks(2);
   Player first(scene, desks, 0, Settings{}), second(scene, desks, 1, Settings{});
   first.driver().allow_thread(false);
@@ -215,7 +272,7 @@ TEST(Driver, CanBeSwitchedOffAndOn) {
 
 // A thread that was stopped goes on when it is asked to, and a new one starts with the next post.
 TEST(Driver, BeginsAnewAfterItsThreadWasStopped) {
-  Scene scene(Script{.ranks = 2, .ops = draw(2, 2, 6).ops});
+  Scene scene(Script{.ranks = 2, .ops = draw(2, 2, 6, false).ops});
   ThreadRanks desks(2);
   Player first(scene, desks, 0, Settings{}), second(scene, desks, 1, Settings{});
   while (!first.posted_all()) {
@@ -355,7 +412,7 @@ TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
 // What the thread does is recorded beside what the rank does.
 TEST(Driver, RecordsWhatItsThreadDoes) {
   trace::start();
-  Scene scene(Script{.ranks = 2, .ops = draw(3, 2, 40).ops});
+  Scene scene(Script{.ranks = 2, .ops = draw(3, 2, 40, false).ops});
   ThreadRanks desks(2);
   {
     Player first(scene, desks, 0, Settings{}), second(scene, desks, 1, Settings{});

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "coll/late/gathered.h"
 #include "coll/reduce/in_turn.h"
 #include "coll/reduce/staged.h"
 #include "coll/sliced.h"
@@ -28,18 +29,18 @@ inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
 template <Fabric F>
 class Chunk {
  public:
-  // `scratch` holds scratch_bytes(ranks, mapped).
+  // `scratch` holds scratch_bytes(work, ranks, mapped).
   Chunk(F& f, const Work& work, const Cards* cards, int root, bool mapped, std::byte* scratch)
       : f_(f),
         work_(work),
         cards_(cards),
         root_(root),
         mapped_(mapped),
-        block_bytes_(block_bytes(mapped)),
+        block_bytes_(sliced::block_of(work, block_bytes(mapped))),
         scratch_(scratch) {}
 
-  [[nodiscard]] static std::size_t scratch_bytes(int ranks, bool mapped) {
-    return places_of(ranks) * block_bytes(mapped);
+  [[nodiscard]] static std::size_t scratch_bytes(const Work& work, int ranks, bool mapped) {
+    return places_of(ranks) * sliced::block_of(work, block_bytes(mapped));
   }
 
   // `begin` is in the vector; `part` is that of `owner`.
@@ -124,7 +125,8 @@ Task direct_to(F& f, const Work& work, int root) {
   const auto parts = static_cast<std::size_t>(ranks);
   const auto part_of = [&](int q) -> Slice {
     const auto index = static_cast<std::size_t>(q);
-    return root == each_owner ? work.parts[index] : slice_of(work.count, parts, index);
+    return root == each_owner ? work.parts[index]
+                              : slice_of(work.count, parts, index, sliced::grain_of(work));
   };
   const std::size_t result = root == each_owner ? part_of(f.rank()).count : work.count;
   mine.recv = mine.send;
@@ -142,7 +144,9 @@ Task direct_to(F& f, const Work& work, int root) {
                           detail::is_in_place(table.cards()[q]));
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
   // not in the commons.
-  const bool alone = root == each_owner && (in_turn || reach.recvs > reach.sends);
+  // Late ones are not in place: see in Work.
+  const bool late = work.operands != nullptr;
+  const bool alone = !late && root == each_owner && (in_turn || reach.recvs > reach.sends);
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
   // Member 0 has chosen, if only the kernel reaches its buffers.
@@ -152,7 +156,9 @@ Task direct_to(F& f, const Work& work, int root) {
   if (!reachable || (!mapped && !chosen && work.bytes() < copied_bytes)) {
     f.finish(step);
     f.begin_work();
-    if (root == each_owner)
+    if (late)
+      co_await late::gathered(f, work, root);
+    else if (root == each_owner)
       co_await staged_parts(f, work);
     else
       co_await staged_to(f, work, root);
@@ -165,8 +171,8 @@ Task direct_to(F& f, const Work& work, int root) {
   const std::size_t most = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
   std::size_t longest = 0;
   for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
-  const std::size_t chunk = chunk_of(longest + 64, most / work.element_bytes);
-  std::byte* const scratch = table.room(detail::Chunk<F>::scratch_bytes(ranks, mapped));
+  const std::size_t chunk = sliced::chunk_of(work, longest, most);
+  std::byte* const scratch = table.room(detail::Chunk<F>::scratch_bytes(work, ranks, mapped));
   detail::Chunk<F> folder(f, work, table.cards(), root, mapped, scratch);
   const auto fold = [&](int owner, std::size_t begin, std::size_t count) {
     folder.fold(owner, part_of(owner), begin, count);
@@ -180,7 +186,8 @@ Task direct_to(F& f, const Work& work, int root) {
     };
     co_return co_await detail::fold_in_turn(f, step, work, piece, replaces, fold_mine);
   }
-  co_await sliced::share_out(f, step, work.element_bytes, passes, chunk, alone, part_of, fold);
+  co_await sliced::share_out(f, step, work.element_bytes, passes, chunk, alone, late, part_of,
+                             fold);
 }
 
 template <Fabric F>

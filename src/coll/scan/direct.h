@@ -5,6 +5,7 @@
 // mapped.
 #pragma once
 
+#include "coll/late/gathered.h"
 #include "coll/scan/line.h"
 #include "coll/sliced.h"
 
@@ -84,22 +85,27 @@ Task direct(F& f, const Work& work) {
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
     f.finish(step);
-    co_await staged<F, kind>(f, work);
+    if (work.operands != nullptr)
+      co_await late::gathered(f, work, late::everyone);
+    else
+      co_await staged<F, kind>(f, work);
     co_return;
   }
   f.take(mapped ? Route::mapped : Route::copied);
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t most = mapped ? std::size_t{64} << 10 : std::size_t{256} << 10;
-  const std::size_t chunk = chunk_of(work.count / parts + 64, most / work.element_bytes);
+  const std::size_t chunk = sliced::chunk_of(work, divide_up(work.count, parts), most);
   const auto part_of = [&](int q) {
-    return slice_of(work.count, parts, static_cast<std::size_t>(q));
+    return slice_of(work.count, parts, static_cast<std::size_t>(q), sliced::grain_of(work));
   };
-  const std::size_t block = mapped ? detail::mapped_block_bytes : detail::copied_block_bytes;
+  const std::size_t block =
+      sliced::block_of(work, mapped ? detail::mapped_block_bytes : detail::copied_block_bytes);
   std::byte* const scratch = table.room(3 * block);
   const auto fold = [&](int, std::size_t begin, std::size_t count) {
     detail::fold(f, work, kind, table.cards(), begin, count, block, scratch);
   };
-  co_await sliced::share_out(f, step, work.element_bytes, ranks - 1, chunk, false, part_of, fold);
+  co_await sliced::share_out(f, step, work.element_bytes, ranks - 1, chunk, false,
+                             work.operands != nullptr, part_of, fold);
 }
 
 }  // namespace tutti::coll::scan

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Late reductions: rows of their own, in place of those of tables.h.
+#pragma once
+
+#include "coll/allreduce/rows.h"
+#include "coll/reduce/rows.h"
+#include "coll/reduce_scatter/rows.h"
+#include "coll/scan/rows.h"
+
+namespace tutti::coll {
+namespace late {
+
+template <Fabric F>
+Task to_root(F& f, const Work& work) {
+  return gathered(f, work, work.root);
+}
+template <Fabric F>
+Task to_everyone(F& f, const Work& work) {
+  return gathered(f, work, everyone);
+}
+template <Fabric F>
+Task to_owners(F& f, const Work& work) {
+  return gathered(f, work, each_owner);
+}
+
+constexpr bool gathers(const Facts& x) { return x.bytes < direct_bytes; }
+
+template <Fabric F, Task (*gather)(F&, const Work&), Task (*direct)(F&, const Work&)>
+inline constexpr Row<F> rows[] = {
+    {"gathered", "operands are gathered, and folded when that is over", gathers, gather},
+    {"late", "operands read in place, a slice a member, by who may",
+     [](const Facts& x) { return !gathers(x); }, direct},
+};
+
+}  // namespace late
+
+// None of what computes nothing.
+template <Fabric F>
+std::span<const Row<F>> late_rows_of(Collective collective) {
+  switch (collective) {
+    case Collective::reduce:
+      return late::rows<F, late::to_root<F>, reduction::direct<F>>;
+    case Collective::allreduce:
+      return late::rows<F, late::to_everyone<F>, allreduce::direct<F>>;
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      return late::rows<F, late::to_owners<F>, reduce_scatter::direct<F>>;
+    case Collective::scan:
+      return late::rows<F, late::to_everyone<F>, scan::direct<F, scan::Kind::inclusive>>;
+    case Collective::exscan:
+      return late::rows<F, late::to_everyone<F>, scan::direct<F, scan::Kind::exclusive>>;
+    default:
+      return {};
+  }
+}
+
+}  // namespace tutti::coll

@@ -69,7 +69,8 @@ struct Slice {
 //
 // Bcast and what computes use `send`, `recv` and `count`; `send` == `recv` is in place. Bcast uses
 // `recv` as its buffer; Reduce uses `recv` on the root alone; Reduce_scatter divides `count` by
-// `parts`, which follow each other, and in place leaves what is behind the result as it is.
+// `parts`, which follow each other, and in place leaves what is behind the result as it is (a late
+// one is not in place here, but of a copy).
 // What only moves data uses blocks: `out` holds one for each member, or one for all of them (Gather
 // and Allgather), `in` one for each member or one from the root (Scatter). Where a member has
 // nothing to do with one of them, as in place, it is empty: but in an Allgather `out` is in[rank],
@@ -88,7 +89,8 @@ struct Work {
   Stores stores = Stores::plain;  // a local choice
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
-  bool in_place = false;          // an Alltoall whose `out` is `in`: what is sent is lost
+  bool in_place = false;  // what is sent is lost, though `send` does not say so: an Alltoall whose
+                          // `out` is `in`, and a late Reduce_scatter
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "engine/engine.h"
 #include "fabric/task.h"
 #include "mpi/entries.h"
+#include "mpi/reduction.h"
 #include "mpi/side.h"
 
 namespace tutti::mpi {
@@ -30,8 +32,13 @@ struct Call {
     if (out.is_special() || in.is_special() || with_devices) [[unlikely]]
       settle_both(with_devices);
   }
-  // When it is over: to where only the MPI, or a layout, can put it.
-  [[gnu::always_inline]] void unpack() { in.unpack(); }
+  // When it is over: folds what only now may be, and puts all to where only the MPI, or a layout,
+  // can. `done`: what was to be done.
+  [[gnu::always_inline]] void conclude(const coll::Work& done) {
+    if (reduction != nullptr) [[unlikely]]
+      reduction->fold(collective, done, size, rank);
+    in.unpack();
+  }
   [[nodiscard]] bool blocking() const { return site.keeper == nullptr; }
 
   const Site<H> site;
@@ -43,6 +50,8 @@ struct Call {
   Side<H> out{site}, in{site};  // what is sent, what is received
   bool alike = false;           // both sides have the same counts and types
   Few<coll::Slice> parts;       // of what is computed
+  Temporary copy;               // of operands
+  std::unique_ptr<Reduction<H>> reduction;
 
  private:
   [[gnu::noinline]] void settle_both(bool with_devices) {

@@ -24,6 +24,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   int (*ibarrier)(Word comm, void* request);
   int (*win_test)(Word window, int* flag);
   int (*comm_revoke)(Word comm);
+  int (*op_free)(void* op);
+  int (*type_free)(void* type);
   Forms<Word, Count, Aint> large;
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;

@@ -191,6 +191,11 @@ class Front {
   [[nodiscard]] bool plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
+  [[nodiscard]] bool find_user_operation(Call<H>& call, H op);
+  [[nodiscard]] bool spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread);
+  [[nodiscard]] static bool lies_at(const Call<H>& call, const void* buffer);
+  [[nodiscard]] bool place_operands(Call<H>& call, std::size_t send_count, std::size_t recv_count);
+  [[nodiscard]] bool pack_operands(Call<H>& call, std::size_t send_count, std::size_t recv_count);
   [[nodiscard]] bool take_barrier(Call<H>& call);
   [[nodiscard]] bool take_bcast(Call<H>& call, void* buffer, Count count, H type, int root);
   [[nodiscard]] bool take_odd_bcast(Call<H>& call, void* buffer, Count count,
@@ -266,6 +271,9 @@ class Front {
   static int look_with(Native native);  // completes nothing
   template <class Native>
   static int test_with(const Wanted& wanted, Native native);
+  static int op_free(void* op);
+  static int type_free(void* type);
+  static int free_or_keep(Kept<H>& kept, int (*native)(H*), void* freed, H null);
   static int on_query(void* started, void* status);
   static int on_free(void* started);
   static int on_cancel(void* started, int complete);
@@ -422,7 +430,7 @@ class Front {
   std::array<std::uint64_t, 3> no_operations_{};  // MPI_OP_NULL, and those of one-sided calls
   Layouts<H> layouts_;
   H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
-  H self_comm_{}, bor_{};
+  H self_comm_{}, bor_{}, null_type_{};
   H unfinished_{};       // a request, see begin_upkeep()
   bool yields_ = false;  // Native::set_yields, outside of looks
   std::mutex quieting_;
@@ -461,6 +469,7 @@ class Front {
   std::unordered_set<const void*> given_;  // by MPI_Alloc_mem, and Tutti's
   Ledger ledger_;
   Requests<H> requests_;
+  Kept<H> operations_, types_;  // that nonblocking reductions need
   progress::Driver& driver_ = engine::driver();
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;

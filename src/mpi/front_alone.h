@@ -15,7 +15,7 @@ namespace tutti::mpi {
 template <class H>
 int Front<H>::answer(Call<H>& call) {
   if (call.team == nullptr && !coll::run_alone(call.collective, call.work)) return left;
-  call.unpack();
+  call.conclude(call.work);
   ledger_.answered(engine::kind_of(call.collective, call.blocking()));
   thread_local std::uint32_t calls = 0;
   fabric::Upkeep::after_call(++calls);

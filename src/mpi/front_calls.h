@@ -46,7 +46,7 @@ template <class Prepare>
   const engine::Trouble trouble = call.team->run(call.collective, call.work);
   if (trouble != engine::Trouble::none) [[unlikely]]
     return fail(call, trouble);
-  call.unpack();
+  call.conclude(call.work);
   fabric::Upkeep::after_call(call.team->calls());
   return 0;
 }
@@ -146,30 +146,109 @@ bool Front<H>::make_plan(Call<H>& call, H type, H op) {
   return true;
 }
 
-// An operation of the user, which this thread computes. What is none, the MPI says.
+// Whether it is one of the user's; else the MPI says the error.
+template <class H>
+bool Front<H>::find_user_operation(Call<H>& call, H op) {
+  H& last = recent().operation;
+  if (last == op && op != H{}) return true;
+  int commutes = 0;
+  for (const std::uint64_t none : no_operations_)
+    if (key(op) == none) return leave(call, "no operation of a reduction");
+  if (native_.op_commutative(op, &commutes) != 0) return leave(call, "no operation");
+  last = op;
+  return true;
+}
+
+// How elements with gaps lie. False: the MPI does not say.
+template <class H>
+bool Front<H>::spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread) {
+  Count first = 0, span = 0;
+  if (native_.type_get_true_extent(element.type, &first, &span) != 0) return false;
+  const Site<H>& site = call.site;
+  spread = {&native_,
+            element.layout,
+            element.type,
+            site.keeper != nullptr && element.opaque ? site.keeper->packs_on(site.comm) : site.comm,
+            element.bytes,
+            element.extent,
+            first,
+            span};
+  return true;
+}
+
+// An operation of the user, which this rank's threads compute: in a blocking call this one, else
+// whichever completes the request.
 template <class H>
 bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
-  if (!call.blocking() && call.team != nullptr)
-    return leave(call, "user-defined operation, nonblocking");
-  H& last = recent().operation;
-  if (last != op || op == H{}) {
-    int commutes = 0;
-    for (const std::uint64_t none : no_operations_)
-      if (key(op) == none) return leave(call, "no operation of a reduction");
-    if (native_.op_commutative(op, &commutes) != 0) return leave(call, "no operation");
-    last = op;
-  }
+  if (!find_user_operation(call, op)) return false;
   Described<H> element;
   if (!describe(type, element) || element.bytes == 0) return false;
   const bool solid =
       element.layout == nullptr || (element.layout->dense() && element.layout->first() == 0);
-  if (!solid || element.opaque || element.extent != static_cast<Aint>(element.bytes) ||
-      element.bytes > UserOperation<H>::most_element_bytes)
-    return leave(call, "user-defined operation on elements with gaps, or large ones");
-  UserOperation<H>::set({native_.reduce_local, type, op, element.bytes});
+  const bool gapped =
+      !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
+  const bool late = !call.blocking() || element.bytes > coll::most_slot_element_bytes;
+  Spread<H> spread;
+  if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(native_);
+  if (gapped) {
+    if (!call.blocking()) call.site.keeper->keep(element);
+    if (!spread_of(call, element, spread)) return false;
+    call.reduction->element = element;
+    call.reduction->gapped = true;
+  }
+  const UserOperation<H> operation(native_, type, op, element.bytes, gapped ? &spread : nullptr);
+  if (call.blocking()) UserOperation<H>::set(operation);
+  if (late) {
+    call.reduction->operation = operation;
+    call.work.operands = &call.reduction->operands;
+  }
+  if (!call.blocking() && call.team != nullptr)
+    call.reduction->keep(operations_, op, types_, type,
+                         layouts_.predefined().slot_of(type) != nullptr);
   call.work.kernel = &UserOperation<H>::kernel();
   call.work.element_bytes = element.bytes;
   call.work.op = coll::user_op;
+  return true;
+}
+
+// Whether a buffer may be there: where elements lie elsewhere, at MPI_BOTTOM, too.
+template <class H>
+bool Front<H>::lies_at(const Call<H>& call, const void* buffer) {
+  if (buffer != nullptr) [[likely]]
+    return true;
+  if (call.reduction == nullptr || !call.reduction->gapped) return false;
+  const layout::Layout* layout = call.reduction->element.layout;
+  return layout == nullptr || layout->first() != 0;
+}
+
+// Operands, and the place of the result, that others can read and write. 0: of no such.
+template <class H>
+[[gnu::always_inline]] inline bool Front<H>::place_operands(Call<H>& call, std::size_t send_count,
+                                                            std::size_t recv_count) {
+  if (call.reduction != nullptr && call.reduction->gapped) [[unlikely]]
+    return pack_operands(call, send_count, recv_count);
+  const std::size_t element = call.work.element_bytes;
+  return !devices::present() || stage_operands(call, send_count * element, recv_count * element);
+}
+
+// Elements with gaps travel packed. What lies between those of the result stays as it is.
+template <class H>
+[[gnu::noinline]] bool Front<H>::pack_operands(Call<H>& call, std::size_t send_count,
+                                               std::size_t recv_count) {
+  coll::Work& work = call.work;
+  const Described<H>& element = call.reduction->element;
+  const bool with_devices = devices::present();
+  const bool in_place = work.send == work.recv && recv_count == send_count;
+  call.out.flatten();
+  call.in.flatten();
+  if (!in_place) call.out.add(work.send, 0, static_cast<Count>(send_count), element);
+  if (recv_count > 0) call.in.add(work.recv, 0, static_cast<Count>(recv_count), element);
+  if (with_devices && !serves(call, call.out.is_on_device() || call.in.is_on_device()))
+    return false;
+  call.out.settle(true, with_devices);
+  call.in.settle(in_place, with_devices);
+  work.recv = recv_count > 0 ? call.in.blocks()[0].address : nullptr;
+  work.send = in_place ? work.recv : call.out.blocks()[0].address;
   return true;
 }
 
@@ -194,8 +273,8 @@ bool Front<H>::take_reduction(Call<H>& call, const void* send, void* recv, Count
     call.work.send = recv;
   }
   if (!all) call.work.root = root;
-  if (call.work.send == nullptr || (gets_result && recv == nullptr)) return false;
-  return !devices::present() || stage_operands(call, call.work.bytes(), call.work.bytes());
+  if (!lies_at(call, call.work.send) || (gets_result && !lies_at(call, recv))) return false;
+  return place_operands(call, call.work.count, gets_result ? call.work.count : 0);
 }
 
 template <class H>
@@ -218,12 +297,18 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   if (all == 0) return move_nothing(call);
   const auto me = static_cast<std::size_t>(call.rank);
   const bool mine = work.parts[me].count > 0;
-  if ((mine && recv == nullptr) || (send == in_place() ? recv : send) == nullptr) return false;
+  if ((mine && !lies_at(call, recv)) || !lies_at(call, send == in_place() ? recv : send))
+    return false;
   if (!may_receive(call, send, recv)) return false;
   if (send == in_place()) work.send = recv;
-  if (devices::present()) [[unlikely]] {
-    if (!stage_operands(call, work.bytes(), work.parts[me].count * work.element_bytes))
-      return false;
+  if (!place_operands(call, work.count, work.parts[me].count)) return false;
+  // In place the result would replace operands that others still read, if nobody may wait for them.
+  if (work.operands != nullptr && send == in_place() && call.size > 1) {
+    work.in_place = true;
+    if (work.send != work.recv) return true;  // has gaps: it is in a copy already
+    call.copy.reset(work.bytes());
+    reduce::copy(call.copy.get(), work.send, work.bytes());
+    work.send = call.copy.get();
   }
   return true;
 }
@@ -265,8 +350,8 @@ bool Front<H>::take_scan(Call<H>& call, Collective collective, const void* send,
   if (count == 0) return move_nothing(call);
   if (!may_receive(call, send, recv)) return false;
   const bool gets_result = collective == Collective::scan || call.rank > 0;
-  if (call.work.send == nullptr || (gets_result && recv == nullptr)) return false;
-  return !devices::present() || stage_operands(call, call.work.bytes(), call.work.bytes());
+  if (!lies_at(call, call.work.send) || (gets_result && !lies_at(call, recv))) return false;
+  return place_operands(call, call.work.count, gets_result ? call.work.count : 0);
 }
 
 template <class H>

@@ -40,6 +40,7 @@ const Entries& Front<H>::open(const Library& library) {
   self.null_comm_ = self.quiet_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
   self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
   self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
+  self.null_type_ = resolve("ompi_mpi_datatype_null", 0x0c000000, 0x200);
   self.uint64_ = resolve("ompi_mpi_uint64_t", 0x4c00083e, 0x259);
   self.sum_ = resolve("ompi_mpi_op_sum", 0x58000003, 0x21);
   self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
@@ -63,6 +64,8 @@ const Entries& Front<H>::open(const Library& library) {
                          ibarrier,
                          win_test,
                          comm_revoke,
+                         op_free,
+                         type_free,
                          forms<Count, Aint>(),
                          forms<int, int, void*>(),
                          forms<Count, Aint, void*>(),

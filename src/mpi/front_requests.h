@@ -40,6 +40,10 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   std::memcpy(request, &started->request, sizeof started->request);
   started->collective = call.collective;
   started->work = call.work;
+  if (call.reduction != nullptr) {
+    started->bind = UserOperation<H>::bind;
+    started->bound = &call.reduction->operation;
+  }
   requests_.add(*started);
   team->start(*started.release());
   team->end_start();
@@ -78,7 +82,7 @@ void Front<H>::reap() {
     auto* started = static_cast<Started<H>*>(operation);
     const engine::Trouble trouble = engine::Team::finish(*started);
     if (trouble == engine::Trouble::none) [[likely]]
-      started->call.unpack();
+      started->call.conclude(started->work);
     else
       started->trouble.store(trouble, std::memory_order_relaxed);
     self_->end(*started);
@@ -88,9 +92,30 @@ void Front<H>::reap() {
 template <class H>
 void Front<H>::end(Started<H>& started) {
   started.keeper.release();
+  if (started.call.reduction != nullptr) started.call.reduction->release();
   requests_.remove(started);
   native_.grequest_complete(started.request);
   Started<H>::release(&started);
+}
+
+// What is under way may need what the program frees.
+template <class H>
+int Front<H>::op_free(void* op) {
+  return free_or_keep(self_->operations_, self_->native_.op_free, op,
+                      handle(static_cast<Word>(self_->no_operations_[0])));
+}
+
+template <class H>
+int Front<H>::type_free(void* type) {
+  return free_or_keep(self_->types_, self_->native_.type_free, type, self_->null_type_);
+}
+
+template <class H>
+int Front<H>::free_or_keep(Kept<H>& kept, int (*native)(H*), void* freed, H null) {
+  auto* const place = static_cast<H*>(freed);
+  if (place == nullptr || !kept.free_later(*place)) return native(place);
+  *place = null;
+  return 0;
 }
 
 template <class H>

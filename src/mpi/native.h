@@ -49,6 +49,7 @@ struct Native : Completing<H> {
   // held before. nullptr in others.
   bool (*set_yields)(bool yields);
   int (*op_commutative)(H op, int* commutes);
+  int (*op_free)(H* op);
   int (*isend)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int (*irecv)(void*, int count, H type, int from, int tag, H comm, void* request);
   int (*send)(const void*, int, H type, int to, int tag, H comm);
@@ -81,6 +82,7 @@ struct Native : Completing<H> {
 
   int (*type_size)(H type, Count*);
   int (*type_get_extent)(H type, Count* lower_bound, Count* extent);
+  int (*type_get_true_extent)(H type, Count* lower_bound, Count* extent);
   int (*type_create_hindexed)(int, const int* lengths, const Aint* displacements, H type, H*);
   int (*type_commit)(H* type);
   int (*type_dup)(H type, H* duplicate);
@@ -130,6 +132,7 @@ struct Native : Completing<H> {
     mpi.load(reduce_local, "PMPI_Reduce_local");
     mpi.load(set_yields, "opal_progress_set_yield_when_idle");
     mpi.load(op_commutative, "PMPI_Op_commutative");
+    mpi.load(op_free, "PMPI_Op_free");
     mpi.load(isend, "PMPI_Isend");
     mpi.load(irecv, "PMPI_Irecv");
     mpi.load(send, "PMPI_Send");
@@ -160,6 +163,7 @@ struct Native : Completing<H> {
     mpi.load(comm_delete_attr, "PMPI_Comm_delete_attr");
     mpi.load(type_size, "PMPI_Type_size_x");
     mpi.load(type_get_extent, "PMPI_Type_get_extent_x");
+    mpi.load(type_get_true_extent, "PMPI_Type_get_true_extent_x");
     mpi.load(type_create_hindexed, "PMPI_Type_create_hindexed");
     mpi.load(type_commit, "PMPI_Type_commit");
     mpi.load(type_dup, "PMPI_Type_dup");

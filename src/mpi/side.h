@@ -42,6 +42,13 @@ class Temporary {
   std::byte* memory_ = nullptr;
 };
 
+// The others wait for these bytes: there is no way back.
+inline void must_be_done(int code) {
+  if (code == 0) return;
+  log::fatal("the MPI could not pack or unpack a datatype that only it can");
+  std::abort();
+}
+
 // A list that needs no heap while it is short, and nothing to be made or unmade.
 template <class T>
 class Few {
@@ -341,13 +348,6 @@ class Side {
           must_be_done(piece.unpack(raw, bytes, special_->packs_on));
         });
     }
-  }
-
-  // The others wait for these bytes: there is no way back.
-  static void must_be_done(int code) {
-    if (code == 0) return;
-    log::fatal("the MPI could not pack or unpack a datatype that only it can");
-    std::abort();
   }
 
   // In pieces whose sizes fit the MPI's int.

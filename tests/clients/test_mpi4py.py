@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
-from clients import SOURCES, Verdicts, suite
+from clients import SOURCES, Verdicts, start, suite
 from mpis import INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
 
 TESTS = SOURCES / "mpi4py" / "test"
@@ -66,6 +69,16 @@ def check(mpi: Mpi, ranks: int, options: list[str], at_least: int, say, bare: bo
     # Of every collective that Tutti knows.
     idle = [name for name, row in ours.run.calls.items() if row["taken"] == 0]
     assert ranks == 1 or (ours.run.calls and not idle), f"none taken over: {idle}"
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_operations_in_python(mpi: Mpi, tmp_path) -> None:
+    """All taken, and the functions run on no thread but the program's."""
+    script = str(Path(__file__).with_name("operations.py"))
+    run = start(mpi, 2, [sys.executable, script], tutti=True, limit_s=60, cwd=tmp_path)
+    assert run.code == 0 and run.output.count("operations: 0 wrong") == 2, run.output[-3000:]
+    for name in ("Iallreduce", "Iscan", "Allreduce"):
+        assert run.calls[name]["taken"] == run.calls[name]["seen"] == 3, run.calls[name]
 
 
 QUICKLY = [(mpi, 2) for mpi in MAIN] + [(OPENMPI, 1), (INTEL, 3)]

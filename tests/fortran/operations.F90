@@ -6,9 +6,11 @@
 #if defined(USE_MPI_F08)
 #define OP_TYPE type(MPI_Op)
 #define DATATYPE_TYPE type(MPI_Datatype)
+#define REQUEST_TYPE type(MPI_Request)
 #else
 #define OP_TYPE integer
 #define DATATYPE_TYPE integer
+#define REQUEST_TYPE integer
 #endif
 
       module maps
@@ -57,10 +59,12 @@
       include 'mpif.h'
 #endif
       integer, parameter :: sizes(4) = [1, 50, 3000, 100000]
-      integer, allocatable :: mine(:, :), all(:, :), want(:, :)
+      integer, allocatable, asynchronous :: mine(:, :), all(:, :)
+      integer, allocatable :: want(:, :)
       integer, allocatable :: next(:, :)
       integer :: rank, ranks, wrong, total, ierr, i, k, q, n
-      OP_TYPE :: op
+      OP_TYPE :: op, other
+      REQUEST_TYPE :: request
       DATATYPE_TYPE :: pair
       call MPI_Init(ierr)
       call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -82,6 +86,13 @@
         call MPI_Allreduce(mine, all, n, pair, op, MPI_COMM_WORLD, ierr)
         if (any(all /= want)) wrong = wrong + 1
         all = -1
+        call MPI_Op_create(compose, .false., other, ierr)
+        call MPI_Iallreduce(mine, all, n, pair, other, MPI_COMM_WORLD,    &
+     &    request, ierr)
+        call MPI_Op_free(other, ierr)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+        if (any(all /= want)) wrong = wrong + 1
+        all = -1
         call MPI_Reduce(mine, all, n, pair, op, 0, MPI_COMM_WORLD, ierr)
         if (rank == 0 .and. any(all /= want)) wrong = wrong + 1
         call operand(rank, n, want)
@@ -90,6 +101,11 @@
           call after(next, want, n)
         end do
         call MPI_Scan(mine, all, n, pair, op, MPI_COMM_WORLD, ierr)
+        if (any(all /= want)) wrong = wrong + 1
+        all = -1
+        call MPI_Iscan(mine, all, n, pair, op, MPI_COMM_WORLD, request,   &
+     &    ierr)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
         if (any(all /= want)) wrong = wrong + 1
         deallocate (mine, all, want, next)
       end do

@@ -144,7 +144,6 @@ Task direct_to(F& f, const Work& work, int root) {
                           detail::is_in_place(table.cards()[q]));
   // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
   // not in the commons.
-  // Late ones are not in place: see in Work.
   const bool late = work.operands != nullptr;
   const bool alone = !late && root == each_owner && (in_turn || reach.recvs > reach.sends);
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);

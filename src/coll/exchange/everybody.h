@@ -8,7 +8,7 @@
 #pragma once
 
 #include "coll/exchange/deal.h"
-#include "coll/exchange/streamed.h"
+#include "coll/exchange/pairwise.h"
 
 namespace tutti::coll::exchange {
 
@@ -42,13 +42,16 @@ Task everybody(F& f, const Work& work) {
     const std::size_t bytes = std::min(theirs.admitted(me, into), mine.to(q).bytes);
     if (deal == Deal::halves) theirs.trade_half(me, me, into, bytes);
     if (deal == Deal::mine) theirs.trade(me, mine.to(q), into, bytes);
-    if (deal == Deal::streamed) streams.add(mine, q, {into.address, bytes, into.layout});
+    if (deal == Deal::streamed) streams.add_exchange(q, {into.address, bytes, into.layout});
     co_await f.pause(bytes);
   }
   f.everyone_arrived();
+  std::size_t longest = 0;
   if (deals) [[unlikely]]
-    streams.deal(step, longest_stream(f.size(), [&](int q) { return header_of(f, q, step); }));
-  if (streams.empty())
+    longest = longest_stream(f.size(), [&](int q) { return header_of(f, q, step); });
+  if (longest > 0)
+    co_await pairwise(f, mine, streams, step, longest);
+  else if (streams.empty())
     f.finish(step);
   else
     co_await streams.run();

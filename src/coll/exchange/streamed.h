@@ -2,9 +2,6 @@
 // For senders whose buffers nobody can reach: all of them send a piece of every block a step,
 // through their staging slots. As many steps as the longest block needs, so everybody must know of
 // every such sender.
-//
-// What is received where it is sent from is safe: a piece comes to its place when the one that lay
-// there is in the slot.
 #pragma once
 
 #include <vector>
@@ -14,12 +11,21 @@
 
 namespace tutti::coll::exchange {
 
+// Who sends this member a stream, and where it goes.
+struct Source {
+  int peer;
+  Block into;
+  bool in_exchange = false;  // for one from this member: see pairwise.h
+};
+
 template <Fabric F>
 class Streams {
  public:
   // `blocks`: how many a sender has, one for all members or one for each.
-  Streams(F& f, std::size_t blocks)
-      : f_(f), single_(blocks == 1), piece_(piece_of(segment::staging_bytes, blocks)) {}
+  Streams(F& f, std::size_t blocks) : f_(f), single_(blocks == 1) {
+    const std::size_t part = segment::staging_bytes / blocks;
+    piece_ = part > 64 ? part / 64 * 64 : part;
+  }
 
   // While the posts are looked at.
   void add(Outgoing<F>& mine) {
@@ -29,23 +35,13 @@ class Streams {
   }
   void add(int peer, Incoming<F>& theirs, int index, const Block& into) {
     if (theirs.mode() != Mode::streamed) return;
-    sources_.push_back({peer, {into.address, theirs.admitted(index, into), into.layout}});
+    sources_.push_back({peer, {into.address, theirs.admitted(index, into), into.layout}, false});
     lengthen(theirs.longest());
   }
-  // By a deal: see deal.h. All learn of its length later.
-  void add(Outgoing<F>& mine, int peer, const Block& into) {
-    mine_ = &mine;
-    sources_.push_back({peer, into});
-  }
-  // Half of all slots are then filled in a step, as each step brings a round between all who
-  // stream. `step` is the one before the first; of all slots of that and of earlier ones, all are
-  // free when it is over.
-  void deal(Step step, std::size_t longest) {
-    if (longest == 0) return;
-    lengthen(longest);
-    before_ = step;
-    piece_ = piece_of(half_bytes, static_cast<std::size_t>(f_.size()) - 1);
-  }
+  void add_exchange(int peer, const Block& into) { sources_.push_back({peer, into, true}); }
+
+  [[nodiscard]] std::span<const Source> sources() const { return sources_; }
+  [[nodiscard]] bool sends() const { return mine_ != nullptr; }  // to all who take streams
 
   // After all that is not streamed has been taken: nothing is left but to finish the step, or to
   // run.
@@ -53,15 +49,15 @@ class Streams {
 
   // Finishes the last step.
   [[nodiscard]] Task run() {
-    if (before_ != 0) f_.finish(before_);
     for (std::size_t begin = 0; begin < longest_; begin += piece_) {
       const Step step = f_.next_step();
       if (mine_ != nullptr) {
-        if (before_ != 0)
-          co_await f_.drained(std::max(before_, step - 2));
-        else
-          co_await f_.staging_room(step);
-        give(step, begin);
+        co_await f_.staging_room(step);
+        for (int q = 0; q < (single_ ? 1 : f_.size()); ++q) {
+          const Block& block = mine_->to(q);
+          if (begin < block.bytes && (single_ || q != f_.rank()))
+            pack(part(f_.rank(), step, q), block, begin, std::min(piece_, block.bytes - begin));
+        }
         f_.post(step, {});
       }
       for (const Source& source : sources_) {
@@ -74,35 +70,10 @@ class Streams {
       }
       f_.finish(step);
     }
-    // Later steps ask for the room of one slot only.
-    if (before_ != 0 && mine_ != nullptr) co_await f_.drained(f_.last_step());
   }
 
  private:
-  static constexpr std::size_t half_slots = segment::slots / 2;
-  static constexpr std::size_t half_bytes = half_slots * segment::staging_bytes;
-
-  struct Source {
-    int peer;
-    Block into;
-  };
-
-  [[nodiscard]] static std::size_t piece_of(std::size_t bytes, std::size_t blocks) {
-    const std::size_t part = bytes / blocks;
-    return part > 64 ? part / 64 * 64 : part;
-  }
-  void give(Step step, std::size_t begin) {
-    for (int q = 0; q < (single_ ? 1 : f_.size()); ++q) {
-      const Block& block = mine_->to(q);
-      if (begin < block.bytes && (single_ || q != f_.rank()))
-        pack(part(f_.rank(), step, q), block, begin, std::min(piece_, block.bytes - begin));
-    }
-  }
   [[nodiscard]] std::byte* part(int owner, Step step, int index) const {
-    if (before_ != 0) {  // nothing for the owner
-      const auto before = static_cast<std::size_t>(index < owner ? index : index - 1);
-      return f_.staging(owner, step % 2 * half_slots) + before * piece_;
-    }
     return f_.staging(owner, step) + (single_ ? 0 : static_cast<std::size_t>(index) * piece_);
   }
   void lengthen(std::size_t bytes) { longest_ = std::max(longest_, bytes); }
@@ -111,7 +82,6 @@ class Streams {
   bool single_;
   std::size_t piece_;
   std::size_t longest_ = 0;
-  Step before_ = 0;  // 0: no deals
   Outgoing<F>* mine_ = nullptr;
   std::vector<Source> sources_;
 };

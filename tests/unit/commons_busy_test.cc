@@ -141,6 +141,7 @@ TEST(CommonsBusy, ContentsAreRightWhateverIsHandedOver) {
 
 // Blocks and punched pages are handed over while others hold everything up.
 TEST(CommonsBusy, WhileOthersForkAndTrim) {
+  watch_forks();  // before there are threads, as the preload does
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t)

@@ -93,7 +93,7 @@ void release_pages(PageIndex block) {
       return;
     }
     heap.extents.give(block);
-    too_much = heap.extents.dirty() > allowed_pages();
+    too_much = too_much_is_dirty();
     more_than_budget = heap.extents.dirty() > heap.budget_pages;
   }
   if (too_much) purge_excess();
@@ -117,7 +117,7 @@ bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
       learn(pages - before - (dirty - heap.extents.dirty()));
     } else {
       heap.extents.shrink(block, pages);
-      too_much = heap.extents.dirty() > allowed_pages();
+      too_much = too_much_is_dirty();
     }
   }
   if (pages > before) wish_for_huge_pages(block, before, pages);

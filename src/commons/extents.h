@@ -111,8 +111,8 @@ class Extents {
 
   Page* map_ = nullptr;
   std::uint32_t pages_ = 0;
-  std::uint64_t origin_ = 0;
   std::atomic<PageIndex> handed_{0};  // the last one
+  std::uint64_t origin_ = 0;
   Bins dirty_bins_;
   Bins clean_bins_;
   std::uint64_t dirty_ = 0;  // pages

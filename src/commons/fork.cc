@@ -150,11 +150,6 @@ bool this_thread_forks() {
   return forker != 0 && forker == ::gettid();
 }
 
-bool is_stray_child() {
-  const auto* witness = heap.witness.load(std::memory_order_acquire);
-  return witness != nullptr && witness->load(std::memory_order_relaxed) == 0;
-}
-
 }  // namespace
 
 bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
@@ -181,20 +176,13 @@ void become_exclusive() {
   heap.mutex.reset();
 }
 
-Guard::Guard(std::int64_t patience_ns) {
-  // A child made by a bare system call (clone without CLONE_VM) ran no handler of ours. Its parent
-  // did not wait, so its copy is later than it should be; but from here on they are separate.
-  if (is_stray_child()) [[unlikely]]
-    become_exclusive();
-  if (!heap.mutex.try_lock()) [[unlikely]] {
-    if (this_thread_forks())
-      holds_ = false;
-    else if (patience_ns == endless)
-      heap.mutex.lock();
-    else
-      holds_ = in_ = heap.mutex.lock_within(patience_ns);
-  }
-  if (holds_) heap.extents.settle();
+void Guard::enter_slowly(std::int64_t patience_ns) {
+  if (this_thread_forks())
+    holds_ = false;
+  else if (patience_ns == endless)
+    heap.mutex.lock();
+  else
+    holds_ = in_ = heap.mutex.lock_within(patience_ns);
 }
 
 void before_fork() {

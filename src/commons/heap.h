@@ -80,13 +80,30 @@ struct Heap {
 };
 extern constinit Heap heap;
 
+// fork.cc: a child made by a bare system call (clone without CLONE_VM) ran no handler of ours.
+[[nodiscard]] inline bool is_stray_child() {
+  const auto* witness = heap.witness.load(std::memory_order_acquire);
+  return witness != nullptr && witness->load(std::memory_order_relaxed) == 0;
+}
+// Turns this process, a child, into the owner of a private copy. Ends it if that fails.
+void become_exclusive();
+
 // Holds the mutex, and settles what others have handed over meanwhile. The thread that is forking
 // holds it already: handlers of others, which may run between ours and the fork, may allocate.
 class Guard {
  public:
   static constexpr std::int64_t endless = INT64_MAX;
   // Unless it is endless: is_in() only if the mutex was free within so long.
-  explicit Guard(std::int64_t patience_ns = endless);
+  explicit Guard(std::int64_t patience_ns = endless) {
+    // Its parent did not wait, so its copy is later than it should be; but from here on they are
+    // separate.
+    if (is_stray_child()) [[unlikely]]
+      become_exclusive();
+    if (!heap.mutex.try_lock()) [[unlikely]]
+      enter_slowly(patience_ns);
+    if (holds_) [[likely]]
+      heap.extents.settle();
+  }
   ~Guard() {
     if (holds_) leave();
   }
@@ -104,6 +121,8 @@ class Guard {
   }
 
  private:
+  void enter_slowly(std::int64_t patience_ns);
+
   bool holds_ = true;
   bool in_ = true;
 };
@@ -131,6 +150,10 @@ inline void note_extremes() {
   const std::uint64_t used = heap.extents.used();
   return std::min(heap.allowance_pages,
                   heap.budget_pages + std::min(used, heap.most_used_pages - used));
+}
+[[nodiscard]] inline bool too_much_is_dirty() {
+  const std::uint64_t dirty = heap.extents.dirty();
+  return dirty > heap.allowance_pages || (dirty > heap.budget_pages && dirty > allowed_pages());
 }
 // After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
 // ago and are now filled again should not have been punched: that much more may stay from now on.
@@ -166,7 +189,5 @@ void adopt(const os::Pages& statics);
 // fork.cc: reads what is not a hole in [offset, offset + bytes) of the file to `to`, where zeros
 // are.
 [[nodiscard]] bool read_data(std::size_t offset, std::size_t bytes, std::byte* to);
-// Turns this process, a child, into the owner of a private copy. Ends it if that fails.
-void become_exclusive();
 
 }  // namespace tutti::commons

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 #include "fabric/task.h"
@@ -89,10 +90,17 @@ struct Started : engine::Pending {
   Started *before = nullptr, *after = nullptr;                  // in Requests, then in Completed
 };
 
-// The requests that have been given, until their collectives are over.
+// The requests that have been given, until their collectives are over; and what the program frees
+// meanwhile, though the function of a reduction among them is to be called with it.
 template <class H>
 class Requests {
  public:
+  enum class Sort : std::uint8_t { operation, type };
+  struct Freed {
+    H handle;
+    Sort sort;
+  };
+
   void add(Started<H>& started) {
     g_requests_under_way.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
@@ -100,21 +108,53 @@ class Requests {
     if (first_ != nullptr) first_->before = &started;
     first_ = &started;
   }
-  void remove(Started<H>& started) {
-    const std::lock_guard lock(mutex_);
+  // free(freed) is called for what was needed by it alone.
+  template <class Free>
+  void remove(Started<H>& started, Free free) {
+    std::unique_lock lock(mutex_);
     (started.before != nullptr ? started.before->after : first_) = started.after;
     if (started.after != nullptr) started.after->before = started.before;
+    if (freed_.empty()) [[likely]]
+      return;
+    std::vector<Freed> over;
+    std::erase_if(freed_, [&](const Freed& each) {
+      const bool needed = needs(each);
+      if (!needed) over.push_back(each);
+      return !needed;
+    });
+    lock.unlock();
+    for (const Freed& each : over) free(each);
   }
   [[nodiscard]] bool holds(H request) {
     const std::lock_guard lock(mutex_);
-    for (const Started<H>* each = first_; each != nullptr; each = each->after)
-      if (each->request == request) return true;
-    return false;
+    return any([&](const Started<H>& each) { return each.request == request; });
+  }
+  // The program frees something. False: nothing needs it.
+  [[nodiscard]] bool frees_later(const Freed& freed) {
+    const std::lock_guard lock(mutex_);
+    const bool needed = needs(freed);
+    if (needed) freed_.push_back(freed);
+    return needed;
   }
 
  private:
+  template <class Is>
+  [[nodiscard]] bool any(Is is) const {
+    const Started<H>* each = first_;
+    while (each != nullptr && !is(*each)) each = each->after;
+    return each != nullptr;
+  }
+  [[nodiscard]] bool needs(const Freed& freed) const {
+    return any([&](const Started<H>& each) {
+      const Reduction<H>* reduction = each.call.reduction.get();
+      return reduction != nullptr &&
+             freed.handle == (freed.sort == Sort::type ? reduction->type : reduction->op);
+    });
+  }
+
   std::mutex mutex_;
   Started<H>* first_ = nullptr;
+  std::vector<Freed> freed_;
 };
 
 // What has failed among the requests that a call of this thread completes. One may be in the midst

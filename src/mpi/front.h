@@ -273,7 +273,7 @@ class Front {
   static int test_with(const Wanted& wanted, Native native);
   static int op_free(void* op);
   static int type_free(void* type);
-  static int free_or_keep(Kept<H>& kept, int (*native)(H*), void* freed, H null);
+  static int free_or_keep(typename Requests<H>::Sort sort, int (*native)(H*), void* freed, H null);
   static int on_query(void* started, void* status);
   static int on_free(void* started);
   static int on_cancel(void* started, int complete);
@@ -469,7 +469,6 @@ class Front {
   std::unordered_set<const void*> given_;  // by MPI_Alloc_mem, and Tutti's
   Ledger ledger_;
   Requests<H> requests_;
-  Kept<H> operations_, types_;  // that nonblocking reductions need
   progress::Driver& driver_ = engine::driver();
   // Arrays of counts that the MPI reads until a nonblocking collective is over.
   std::mutex retaining_;

@@ -189,7 +189,7 @@ bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
       !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
   const bool late = !call.blocking() || element.bytes > coll::most_slot_element_bytes;
   Spread<H> spread;
-  if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(native_);
+  if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);
   if (gapped) {
     if (!call.blocking()) call.site.keeper->keep(element);
     if (!spread_of(call, element, spread)) return false;
@@ -197,14 +197,11 @@ bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
     call.reduction->gapped = true;
   }
   const UserOperation<H> operation(native_, type, op, element.bytes, gapped ? &spread : nullptr);
-  if (call.blocking()) UserOperation<H>::set(operation);
   if (late) {
     call.reduction->operation = operation;
     call.work.operands = &call.reduction->operands;
   }
-  if (!call.blocking() && call.team != nullptr)
-    call.reduction->keep(operations_, op, types_, type,
-                         layouts_.predefined().slot_of(type) != nullptr);
+  if (call.blocking()) UserOperation<H>::set(operation);
   call.work.kernel = &UserOperation<H>::kernel();
   call.work.element_bytes = element.bytes;
   call.work.op = coll::user_op;

@@ -92,28 +92,33 @@ void Front<H>::reap() {
 template <class H>
 void Front<H>::end(Started<H>& started) {
   started.keeper.release();
-  if (started.call.reduction != nullptr) started.call.reduction->release();
-  requests_.remove(started);
+  requests_.remove(started, [this](const auto& freed) {
+    H handle = freed.handle;
+    (freed.sort == Requests<H>::Sort::type ? native_.type_free : native_.op_free)(&handle);
+  });
   native_.grequest_complete(started.request);
   Started<H>::release(&started);
 }
 
-// What is under way may need what the program frees.
 template <class H>
 int Front<H>::op_free(void* op) {
-  return free_or_keep(self_->operations_, self_->native_.op_free, op,
+  return free_or_keep(Requests<H>::Sort::operation, self_->native_.op_free, op,
                       handle(static_cast<Word>(self_->no_operations_[0])));
 }
 
 template <class H>
 int Front<H>::type_free(void* type) {
-  return free_or_keep(self_->types_, self_->native_.type_free, type, self_->null_type_);
+  const bool own =
+      type != nullptr && self_->layouts_.predefined().slot_of(*static_cast<H*>(type)) == nullptr;
+  if (!own) return self_->native_.type_free(static_cast<H*>(type));
+  return free_or_keep(Requests<H>::Sort::type, self_->native_.type_free, type, self_->null_type_);
 }
 
 template <class H>
-int Front<H>::free_or_keep(Kept<H>& kept, int (*native)(H*), void* freed, H null) {
+int Front<H>::free_or_keep(typename Requests<H>::Sort sort, int (*native)(H*), void* freed,
+                           H null) {
   auto* const place = static_cast<H*>(freed);
-  if (place == nullptr || !kept.free_later(*place)) return native(place);
+  if (place == nullptr || !self_->requests_.frees_later({*place, sort})) return native(place);
   *place = null;
   return 0;
 }

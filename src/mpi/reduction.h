@@ -4,7 +4,6 @@
 #pragma once
 
 #include "coll/late/fold.h"
-#include "mpi/kept.h"
 #include "mpi/user_operation.h"
 
 namespace tutti::mpi {
@@ -12,32 +11,18 @@ namespace tutti::mpi {
 template <class H>
 class Reduction {
  public:
-  explicit Reduction(const Native<H>& native) : native_(native) {}
-  ~Reduction() { release(); }
-  Reduction(const Reduction&) = delete;
-  Reduction& operator=(const Reduction&) = delete;
+  Reduction(H its_type, H its_op) : type(its_type), op(its_op) {}
+  // One a call, from where coroutines come from.
+  static void* operator new(std::size_t bytes) { return fabric::frames::allocate(bytes); }
+  static void operator delete(void* reduction, std::size_t bytes) {
+    fabric::frames::release(reduction, bytes);
+  }
 
+  const H type, op;  // as the program has them
   Described<H> element;
   bool gapped = false;
   UserOperation<H> operation;
   coll::Operands operands;  // of a late one
-
-  // To its end. A predefined datatype needs no keeping.
-  void keep(Kept<H>& operations, H op, Kept<H>& types, H type, bool predefined) {
-    operations_ = &operations;
-    op_ = op;
-    operations.keep(op);
-    if (predefined) return;
-    types_ = &types;
-    type_ = type;
-    types.keep(type);
-  }
-  // Once it is over; not in a callback of the MPI's.
-  void release() {
-    if (operations_ != nullptr && operations_->let_go(op_)) native_.op_free(&op_);
-    if (types_ != nullptr && types_->let_go(type_)) native_.type_free(&type_);
-    operations_ = types_ = nullptr;
-  }
 
   // By a thread of the rank, when the collective is over.
   void fold(coll::Collective collective, const coll::Work& work, int ranks, int rank) {
@@ -46,11 +31,6 @@ class Reduction {
     coll::late::fold(collective, work, ranks, rank);
     (void)UserOperation<H>::bind(before);
   }
-
- private:
-  const Native<H>& native_;
-  Kept<H>*operations_ = nullptr, *types_ = nullptr;
-  H op_{}, type_{};
 };
 
 }  // namespace tutti::mpi

@@ -2,6 +2,9 @@
 // What is left to do of a late reduction when the collective is over, by a thread of the rank.
 #pragma once
 
+#include <memory>
+
+#include "base/base.h"
 #include "coll/fold.h"
 #include "coll/late/operands.h"
 

@@ -6,6 +6,7 @@
 // operands where a result is wanted.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "coll/allgather/rows.h"
@@ -33,46 +34,69 @@ inline Block block_at(const void* data, std::size_t bytes) {
   return {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr};
 }
 
-// Room for `bytes` from each, but for what this member has itself.
-inline std::vector<Block> room_for(Operands& operands, int ranks, int rank, const Block& mine) {
+// A block a member, without the heap where they are few.
+class Blocks {
+ public:
+  explicit Blocks(int count) : count_(static_cast<std::size_t>(count)) {
+    if (count_ > few_.size()) many_.resize(count_);
+  }
+  Block& operator[](int q) { return all()[static_cast<std::size_t>(q)]; }
+  [[nodiscard]] std::span<Block> all() {
+    return {many_.empty() ? few_.data() : many_.data(), count_};
+  }
+
+ private:
+  std::size_t count_;
+  std::array<Block, 8> few_;
+  std::vector<Block> many_;
+};
+
+// Room for as much from each as this member has itself.
+inline void make_room(Operands& operands, Blocks& in, int ranks, int rank, const Block& mine) {
   operands.make(ranks, rank, mine.bytes);
-  std::vector<Block> in;
-  for (int q = 0; q < ranks; ++q)
-    in.push_back(q == rank ? mine : block_at(operands.of(q), mine.bytes));
-  return in;
+  for (int q = 0; q < ranks; ++q) in[q] = q == rank ? mine : block_at(operands.of(q), mine.bytes);
 }
 
 }  // namespace detail
 
 template <Fabric F>
-Task gathered(F& f, const Work& work, int root) {
+Task gathered_parts(F& f, const Work& work) {
   const int me = f.rank(), ranks = f.size();
-  const Block mine = detail::block_at(work.send, work.bytes());
-  std::vector<Block> in, out{mine};
+  const std::size_t element = work.element_bytes;
+  detail::Blocks in(ranks), out(ranks);
+  std::size_t alike = work.parts[0].count * element;
+  for (int q = 0; q < ranks; ++q) {
+    const Slice& part = work.parts[static_cast<std::size_t>(q)];
+    if (part.count != work.parts[0].count) alike = 0;
+    out[q] = detail::block_at(static_cast<const std::byte*>(work.send) + part.begin * element,
+                              part.count * element);
+  }
+  detail::make_room(*work.operands, in, ranks, me, out[me]);
+  const Work moves{.stores = work.stores, .timed = work.timed, .out = out.all(), .in = in.all()};
+  co_await detail::run_row<F>(alltoall::rows<F>, f, moves, alike);
+}
+
+template <Fabric F>
+Task gathered_vectors(F& f, const Work& work, int root) {
+  const int me = f.rank(), ranks = f.size();
+  Block mine = detail::block_at(work.send, work.bytes());
+  detail::Blocks in(ranks);
   Work moves{.root = std::max(root, 0), .stores = work.stores, .timed = work.timed};
-  if (root == each_owner) {
-    const std::size_t element = work.element_bytes;
-    std::size_t alike = work.parts[0].count * element;
-    out.clear();
-    for (const Slice& part : work.parts) {
-      if (part.count != work.parts[0].count) alike = 0;
-      out.push_back(detail::block_at(mine.address + part.begin * element, part.count * element));
-    }
-    in = detail::room_for(*work.operands, ranks, me, out[static_cast<std::size_t>(me)]);
-    moves.out = out;
-    moves.in = in;
-    co_await detail::run_row<F>(alltoall::rows<F>, f, moves, alike);
-    co_return;
-  }
   if (root == everyone || root == me) {
-    in = detail::room_for(*work.operands, ranks, me, mine);
-    moves.in = in;
+    detail::make_room(*work.operands, in, ranks, me, mine);
+    moves.in = in.all();
   }
-  if (root != me) moves.out = out;
+  if (root != me) moves.out = {&mine, 1};
   if (root == everyone)
     co_await detail::run_row<F>(allgather::rows<F>, f, moves, work.bytes());
   else
     co_await detail::run_row<F>(gather::rows<F>, f, moves, work.bytes());
+}
+
+template <Fabric F>
+Task gathered(F& f, const Work& work, int root) {
+  if (root == each_owner) return gathered_parts(f, work);
+  return gathered_vectors(f, work, root);
 }
 
 }  // namespace tutti::coll::late

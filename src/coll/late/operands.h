@@ -9,48 +9,46 @@
 // (fold.h). Or the folding is shared out, and whoever comes does the work of all (coll/sliced.h).
 #pragma once
 
-#include <cstdlib>
-#include <memory>
+#include <cstddef>
 
-#include "base/base.h"
 #include "base/bits.h"
+#include "fabric/task.h"
 
 namespace tutti::coll {
 
 // What waits with one member.
 class Operands {
  public:
+  Operands() = default;
+  ~Operands() { free(); }
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
   // Makes room for those of all others.
   void make(int ranks, int rank, std::size_t bytes) {
-    wait_ = true;
     rank_ = rank;
-    each_ = round_up(bytes, line_bytes);
-    const std::size_t all = each_ * static_cast<std::size_t>(ranks - 1);
-    if (all == 0) return;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(line_bytes, all)));
-    if (memory_ != nullptr) return;
-    log::fatal("out of memory: %zu bytes for the operands of a reduction", all);
-    std::abort();
+    each_ = round_up(bytes, alignof(std::max_align_t));
+    bytes_ = each_ * static_cast<std::size_t>(ranks - 1);
+    if (bytes_ > 0) memory_ = static_cast<std::byte*>(fabric::frames::allocate(bytes_));
+    wait_ = true;
   }
   // False: the collective has folded all by itself.
   [[nodiscard]] bool wait() const { return wait_; }
   // Member `q`'s, which is not this one.
   [[nodiscard]] std::byte* of(int q) const {
-    return memory_.get() + static_cast<std::size_t>(q < rank_ ? q : q - 1) * each_;
+    return memory_ + static_cast<std::size_t>(q < rank_ ? q : q - 1) * each_;
   }
   void free() {
+    if (memory_ != nullptr) fabric::frames::release(memory_, bytes_);
+    memory_ = nullptr;
     wait_ = false;
-    memory_.reset();
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  bool wait_ = false;
+  std::byte* memory_ = nullptr;
+  std::size_t each_ = 0, bytes_ = 0;
   int rank_ = 0;
-  std::size_t each_ = 0;
+  bool wait_ = false;
 };
 
 }  // namespace tutti::coll

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coll/allreduce/rows.h"
+#include "coll/late/line.h"
 #include "coll/reduce/rows.h"
 #include "coll/reduce_scatter/rows.h"
 #include "coll/scan/rows.h"
@@ -23,13 +24,28 @@ Task to_owners(F& f, const Work& work) {
   return gathered(f, work, each_owner);
 }
 
-constexpr bool gathers(const Facts& x) { return x.bytes < direct_bytes; }
+template <Fabric F>
+Task line_to_root(F& f, const Work& work) {
+  return line_to(f, work, work.root);
+}
+template <Fabric F>
+Task line_to_everyone(F& f, const Work& work) {
+  return line_to(f, work, everyone);
+}
+template <Fabric F>
+Task line_to_owners(F& f, const Work& work) {
+  return line_to(f, work, each_owner);
+}
 
-template <Fabric F, Task (*gather)(F&, const Work&), Task (*direct)(F&, const Work&)>
+template <Fabric F, Task (*line)(F&, const Work&), Task (*gather)(F&, const Work&),
+          Task (*direct)(F&, const Work&)>
 inline constexpr Row<F> rows[] = {
-    {"gathered", "operands are gathered, and folded when that is over", gathers, gather},
-    {"late", "operands read in place, a slice a member, by who may",
-     [](const Facts& x) { return !gathers(x); }, direct},
+    {"late_line", "operands ride in the flags, and are folded when that is over",
+     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line},
+    {"late_gathered", "operands are gathered, and folded when that is over",
+     [](const Facts& x) { return x.bytes < direct_bytes; }, gather},
+    {"late_direct", "operands read in place, a slice a member, by who may",
+     [](const Facts&) { return true; }, direct},
 };
 
 }  // namespace late
@@ -39,16 +55,18 @@ template <Fabric F>
 std::span<const Row<F>> late_rows_of(Collective collective) {
   switch (collective) {
     case Collective::reduce:
-      return late::rows<F, late::to_root<F>, reduction::direct<F>>;
+      return late::rows<F, late::line_to_root<F>, late::to_root<F>, reduction::direct<F>>;
     case Collective::allreduce:
-      return late::rows<F, late::to_everyone<F>, allreduce::direct<F>>;
+      return late::rows<F, late::line_to_everyone<F>, late::to_everyone<F>, allreduce::direct<F>>;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
-      return late::rows<F, late::to_owners<F>, reduce_scatter::direct<F>>;
+      return late::rows<F, late::line_to_owners<F>, late::to_owners<F>, reduce_scatter::direct<F>>;
     case Collective::scan:
-      return late::rows<F, late::to_everyone<F>, scan::direct<F, scan::Kind::inclusive>>;
+      return late::rows<F, late::line_of_scan<F, scan::Kind::inclusive>, late::to_everyone<F>,
+                        scan::direct<F, scan::Kind::inclusive>>;
     case Collective::exscan:
-      return late::rows<F, late::to_everyone<F>, scan::direct<F, scan::Kind::exclusive>>;
+      return late::rows<F, late::line_of_scan<F, scan::Kind::exclusive>, late::to_everyone<F>,
+                        scan::direct<F, scan::Kind::exclusive>>;
     default:
       return {};
   }

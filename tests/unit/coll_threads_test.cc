@@ -4,6 +4,10 @@
 // at best: memory orders, lost wake-ups.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "coll/tables.h"
 #include "support/scene.h"
 #include "support/seeds.h"
 #include "support/thread_ranks.h"
@@ -61,6 +65,30 @@ TEST_P(ThreadsOf, GiveTheSequentialResult) {
 
 INSTANTIATE_TEST_SUITE_P(Waiting, ThreadsOf, ::testing::ValuesIn(waitings),
                          [](const auto& row) { return row.param.name; });
+
+// What the desks of a freed communicator are taken to hold depends on it.
+TEST(Slots, ThatAnExchangeInPlaceWritesAreNoted) {
+  constexpr int ranks = 3;
+  constexpr std::size_t block = 300'000;
+  std::vector<std::byte> memory(ranks * ranks * block, std::byte{1});
+  ThreadRanks threads(ranks, {0, 1'000'000, false}, Between::staged);
+  threads.run([&](NodeFabric& f) -> fabric::Task {
+    std::vector<coll::Block> blocks;
+    for (int q = 0; q < ranks; ++q) {
+      const auto at = static_cast<std::size_t>(f.rank() * ranks + q);
+      blocks.push_back({memory.data() + at * block, block, nullptr});
+    }
+    f.begin(1);
+    const coll::Work work{.in_place = true, .out = blocks, .in = blocks};
+    co_await coll::rows_of<NodeFabric>(Collective::alltoallv).back().run(f, work);
+  });
+  const auto is_written = [](std::byte each) { return each != std::byte{}; };
+  for (const segment::Desk* desk : threads.desks())
+    for (std::size_t slot = 0; slot < segment::slots; ++slot)
+      EXPECT_EQ(std::ranges::any_of(desk->staging[slot], is_written),
+                (desk->staged.load() >> slot & 1) != 0)
+          << "slot " << slot;
+}
 
 }  // namespace
 }  // namespace tutti::test

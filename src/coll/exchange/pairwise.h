@@ -43,6 +43,9 @@ Task pairwise(F& f, const Outgoing<F>& mine, const Streams<F>& streams, Step bef
       };
       if (sends) {
         co_await f.drained(std::max(before, step - 2));
+        // Each slot is to be asked for, which notes that it is written.
+        for (std::size_t slot = 0; slot * segment::staging_bytes < at(last - first) * piece; ++slot)
+          (void)f.staging(me, step % 2 * half_slots + slot);
         for (int round = first; round < last; ++round) {
           const Block& block = to[at(partner(round))];
           if (begin < block.bytes)

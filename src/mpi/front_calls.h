@@ -2,6 +2,7 @@
 // Front: Barrier, Bcast and the collectives that compute.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "mpi/front.h"
@@ -162,8 +163,16 @@ bool Front<H>::find_user_operation(Call<H>& call, H op) {
 // How elements with gaps lie. False: the MPI does not say.
 template <class H>
 bool Front<H>::spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread) {
-  Count first = 0, span = 0;
+  Count first = 0, span = 0, lower = 0, extent = 0;
   if (native_.type_get_true_extent(element.type, &first, &span) != 0) return false;
+  if (native_.type_get_extent(element.type, &lower, &extent) != 0) return false;
+  // A function may copy whole elements, with what they begin and end with. But bounds may be
+  // anything: those apart from the data are none of a structure's.
+  if (lower < first + span && first < lower + extent) {
+    const Count end = std::max(first + span, lower + extent);
+    first = std::min(first, lower);
+    span = end - first;
+  }
   const Site<H>& site = call.site;
   spread = {&native_,
             element.layout,

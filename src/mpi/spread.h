@@ -37,7 +37,7 @@ struct Spread {
   H packs_on{};           // a communicator
   std::size_t bytes = 0;  // packed, of an element
   Aint extent = 0;
-  Aint first = 0, span = 0;  // its true lower bound and extent
+  Aint first = 0, span = 0;  // what a function may touch of an element, beginning at its place
 
   // How many elements an ordinary block has.
   [[nodiscard]] std::size_t most() const {

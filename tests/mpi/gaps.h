@@ -240,6 +240,43 @@ inline void at_bottom(MPI_Comm comm, MPI_Op op) {
   }
 }
 
+// Of a structure only the key travels, but the function copies all of it.
+struct Record {
+  double key;
+  char rest[40'000];
+};
+inline void greatest(void* in, void* in_out, int* length, MPI_Datatype*) {
+  for (int i = 0; i < *length; ++i) {
+    Record& right = static_cast<Record*>(in_out)[i];
+    const Record& left = static_cast<const Record*>(in)[i];
+    if (left.key > right.key) right = left;
+  }
+}
+inline void whole_structures(MPI_Comm comm) {
+  MPI_Datatype type;
+  MPI_Type_create_resized(MPI_DOUBLE, 0, sizeof(Record), &type);
+  MPI_Type_commit(&type);
+  MPI_Op op;
+  MPI_Op_create(greatest, 1, &op);
+  for (const bool starts : {false, true}) {
+    constexpr int count = 3;
+    std::vector<Record> mine(count), all(count);
+    for (int i = 0; i < count; ++i) mine[static_cast<std::size_t>(i)].key = (rank * 7 + i) % size;
+    MPI_Request request = MPI_REQUEST_NULL;
+    starts ? MPI_Iallreduce(mine.data(), all.data(), count, type, op, comm, &request)
+           : MPI_Allreduce(mine.data(), all.data(), count, type, op, comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ++compared;
+    for (int i = 0; i < count; ++i) {
+      double want = 0;
+      for (int q = 0; q < size; ++q) want = std::max(want, (q * 7 + i) % size * 1.0);
+      wrong += all[static_cast<std::size_t>(i)].key != want;
+    }
+  }
+  MPI_Op_free(&op);
+  MPI_Type_free(&type);
+}
+
 inline void gaps(MPI_Comm comm) {
   MPI_Op op;
   MPI_Op_create(compose, 0, &op);
@@ -254,5 +291,6 @@ inline void gaps(MPI_Comm comm) {
     MPI_Type_free(&each.type);
   }
   at_bottom(comm, op);
+  whole_structures(comm);
   MPI_Op_free(&op);
 }

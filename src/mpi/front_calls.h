@@ -307,9 +307,10 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
     return false;
   if (!may_receive(call, send, recv)) return false;
   if (send == in_place()) work.send = recv;
+  const bool replaces = work.send == recv;  // some MPIs allow that without MPI_IN_PLACE
   if (!place_operands(call, work.count, work.parts[me].count)) return false;
   // In place the result would replace operands that others still read, if nobody may wait for them.
-  if (work.operands != nullptr && send == in_place() && call.size > 1) {
+  if (work.operands != nullptr && replaces && call.size > 1) {
     work.in_place = true;
     if (work.send != work.recv) return true;  // has gaps: it is in a copy already
     call.copy.reset(work.bytes());

@@ -7,7 +7,8 @@
 //   operations freed      what is freed while a nonblocking one is under way
 //   operations outstanding  several at once, and blocking ones meanwhile
 //   operations received   ranks that are in the MPI while others wait for them
-//   operations refused    an operation that is none, errors returned
+//   operations alias      results in the place of operands without MPI_IN_PLACE, if the MPI lets
+//   one operations refused    an operation that is none, errors returned
 #include <mpi.h>
 
 #include "gaps.h"
@@ -344,6 +345,30 @@ void received(MPI_Comm comm) {
   MPI_Op_free(&product);
 }
 
+// Before anybody waits, progress threads have had the time to do what they may.
+void alias(MPI_Comm comm) {
+  MPI_Op most;
+  MPI_Op_create(maximum, 1, &most);
+  for (const int each : {1, 100, 1000, 100'000}) {
+    std::vector<double> all(static_cast<std::size_t>(each * size));
+    for (int i = 0; i < each * size; ++i)
+      all[static_cast<std::size_t>(i)] = (rank * 31 + i * 17) % 97;
+    MPI_Request request;
+    MPI_Ireduce_scatter_block(all.data(), all.data(), each, MPI_DOUBLE, most, comm, &request);
+    for (const double start = MPI_Wtime(); MPI_Wtime() < start + 0.2;) {
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ++compared;
+    for (int i = 0; i < each; ++i) {
+      double want = 0;
+      for (int q = 0; q < size; ++q)
+        want = std::max(want, (q * 31 + (rank * each + i) * 17) % 97 * 1.0);
+      wrong += all[static_cast<std::size_t>(i)] != want;
+    }
+  }
+  MPI_Op_free(&most);
+}
+
 void refused(MPI_Comm comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   double mine = 1, sum = 0;
@@ -368,6 +393,7 @@ int main(int argc, char** argv) {
   if (what == "freed") freed(MPI_COMM_WORLD);
   if (what == "outstanding") outstanding(MPI_COMM_WORLD);
   if (what == "received") received(MPI_COMM_WORLD);
+  if (what == "alias") alias(MPI_COMM_WORLD);
   if (what == "refused") refused(MPI_COMM_WORLD);
   std::printf("rank %d: operations: %ld compared, %ld wrong\n", rank, compared, wrong);
   std::fflush(stdout);

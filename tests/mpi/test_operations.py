@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import MAIN, OTHERS, Mpi
+from mpis import MAIN, OPENMPI, OTHERS, Mpi
 
 MEMORY = {"commons": "commons,cma,bounce", "cma": "cma", "bounce": "bounce"}
 REDUCTIONS = ["Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"]
@@ -88,6 +88,11 @@ def test_nobody_waits_for_who_is_in_the_mpi(mpi: Mpi, ranks: int, ways: str, tmp
 def test_results_on_other_mpis(mpi: Mpi) -> None:
     for what in ("all", "gaps", "freed"):
         results(mpi, 2, what)
+
+
+def test_results_in_the_place_of_operands(tmp_path) -> None:
+    """Without MPI_IN_PLACE, which Open MPI accepts."""
+    assert served(OPENMPI, 2, "alias", ["Ireduce_scatter_block"], tmp_path) == 4
 
 
 @every_main

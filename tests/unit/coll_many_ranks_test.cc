@@ -12,10 +12,11 @@ namespace {
 using fabric::SimFabric;
 using fabric::Simulator;
 
-void play(int ranks, const Algorithm& algorithm, std::size_t count) {
+void play(int ranks, const Algorithm& algorithm, std::size_t count, int root,
+          std::size_t calls = 2) {
   Script script{.ranks = ranks, .ops = {}};
-  const Op op{.algorithm = algorithm, .root = ranks - 1, .kind = 0, .count = count, .seed = 5};
-  script.ops.assign(2, op);
+  const Op op{.algorithm = algorithm, .root = root, .kind = 0, .count = count, .seed = 5};
+  script.ops.assign(calls, op);
   Scene scene(script);
   Simulator simulator(ranks, 1, {});
   int stuck = 0;
@@ -32,7 +33,7 @@ TEST(ManyRanks, EveryAlgorithmEnds) {
       for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
         if (all_rows<SimFabric>(algorithm.collective)[algorithm.row].fits(facts_of(
                 {.algorithm = algorithm, .count = static_cast<std::size_t>(count)}, ranks)))
-          play(ranks, algorithm, static_cast<std::size_t>(count));
+          play(ranks, algorithm, static_cast<std::size_t>(count), ranks - 1);
 }
 
 // As many rounds as a team can need: one ring of lines must do.
@@ -40,7 +41,14 @@ TEST(ManyRanks, ABarrierOfTheLargestTeamEnds) {
   constexpr int ranks = segment::most_members;
   for (std::size_t row = 0; row < all_rows<SimFabric>(Collective::barrier).size(); ++row)
     if (all_rows<SimFabric>(Collective::barrier)[row].fits({ranks, 0}))
-      play(ranks, {Collective::barrier, row}, 0);
+      play(ranks, {Collective::barrier, row}, 0, 0);
+}
+
+// A table of so many blocks would not fit a slot, and the last slot ends where another desk begins.
+TEST(ManyRanks, OperandsThatARootGathersNeedNoTable) {
+  for (const Algorithm& algorithm : all_algorithms<SimFabric>())
+    if (name_of<SimFabric>(algorithm) == "Reduce_late_gathered")
+      play(2 * coll::exchange::most_listed, algorithm, 520, 0, segment::slots + 1);
 }
 
 }  // namespace

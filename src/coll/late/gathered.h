@@ -57,6 +57,13 @@ inline void make_room(Operands& operands, Blocks& in, int ranks, int rank, const
   for (int q = 0; q < ranks; ++q) in[q] = q == rank ? mine : block_at(operands.of(q), mine.bytes);
 }
 
+// The same of a root, also for its own, which stays empty: of blocks that are equally far apart it
+// need not tell a list, for which a slot may be too small.
+inline void make_even_room(Operands& operands, Blocks& in, int ranks, std::size_t bytes) {
+  operands.make(ranks + 1, ranks, bytes);
+  for (int q = 0; q < ranks; ++q) in[q] = block_at(operands.of(q), bytes);
+}
+
 }  // namespace detail
 
 template <Fabric F>
@@ -82,10 +89,9 @@ Task gathered_vectors(F& f, const Work& work, int root) {
   Block mine = detail::block_at(work.send, work.bytes());
   detail::Blocks in(ranks);
   Work moves{.root = std::max(root, 0), .stores = work.stores, .timed = work.timed};
-  if (root == everyone || root == me) {
-    detail::make_room(*work.operands, in, ranks, me, mine);
-    moves.in = in.all();
-  }
+  if (root == everyone) detail::make_room(*work.operands, in, ranks, me, mine);
+  if (root == me) detail::make_even_room(*work.operands, in, ranks, mine.bytes);
+  if (root == everyone || root == me) moves.in = in.all();
   if (root != me) moves.out = {&mine, 1};
   if (root == everyone)
     co_await detail::run_row<F>(allgather::rows<F>, f, moves, work.bytes());

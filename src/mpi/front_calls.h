@@ -34,6 +34,15 @@ inline const reduce::Kernel* kernel_of(const Known& type, const OpRow& op) {
   return reduce::find(op.op, type.type);
 }
 
+// Larger elements fit no slot, in which a Reduce_scatter has one of each member's part.
+template <class H>
+std::size_t most_element_bytes(const Call<H>& call) {
+  const bool in_parts = call.collective == coll::Collective::reduce_scatter ||
+                        call.collective == coll::Collective::reduce_scatter_block;
+  const std::size_t parts = in_parts ? static_cast<std::size_t>(call.size) : 1;
+  return std::min(coll::most_slot_element_bytes, segment::staging_bytes / parts);
+}
+
 }  // namespace detail
 
 // `prepare` fills in the call. What is returned is what MPI_X returns, or `left`.
@@ -196,7 +205,7 @@ bool Front<H>::make_user_plan(Call<H>& call, H type, H op) {
       element.layout == nullptr || (element.layout->dense() && element.layout->first() == 0);
   const bool gapped =
       !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
-  const bool late = !call.blocking() || element.bytes > coll::most_slot_element_bytes;
+  const bool late = !call.blocking() || element.bytes > detail::most_element_bytes(call);
   Spread<H> spread;
   if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);
   if (gapped) {

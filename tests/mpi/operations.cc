@@ -369,6 +369,28 @@ void alias(MPI_Comm comm) {
   MPI_Op_free(&most);
 }
 
+void parts(MPI_Comm comm) {
+  MPI_Datatype type;
+  MPI_Type_contiguous(16, matrix_type, &type);
+  MPI_Type_commit(&type);
+  MPI_Op most;
+  MPI_Op_create(
+      [](void* in, void* in_out, int* length, MPI_Datatype*) {
+        auto* right = static_cast<unsigned*>(in_out);
+        for (int i = 0; i < *length * 64; ++i)
+          right[i] = std::max(static_cast<unsigned*>(in)[i], right[i]);
+      },
+      1, &most);
+  constexpr std::size_t words = 64;
+  std::vector<unsigned> mine(words * static_cast<std::size_t>(size), static_cast<unsigned>(rank));
+  std::vector<unsigned> part(words);
+  MPI_Reduce_scatter_block(mine.data(), part.data(), 1, type, most, comm);
+  ++compared;
+  for (const unsigned each : part) wrong += each != static_cast<unsigned>(size - 1);
+  MPI_Op_free(&most);
+  MPI_Type_free(&type);
+}
+
 void refused(MPI_Comm comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   double mine = 1, sum = 0;
@@ -394,6 +416,7 @@ int main(int argc, char** argv) {
   if (what == "outstanding") outstanding(MPI_COMM_WORLD);
   if (what == "received") received(MPI_COMM_WORLD);
   if (what == "alias") alias(MPI_COMM_WORLD);
+  if (what == "parts") parts(MPI_COMM_WORLD);
   if (what == "refused") refused(MPI_COMM_WORLD);
   std::printf("rank %d: operations: %ld compared, %ld wrong\n", rank, compared, wrong);
   std::fflush(stdout);

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from mpis import MAIN, MPICH, OPENMPI, OTHERS, Mpi
 
 MEMORY = {"commons": "commons,cma,bounce", "cma": "cma", "bounce": "bounce"}
 REDUCTIONS = ["Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"]
@@ -93,6 +93,12 @@ def test_results_on_other_mpis(mpi: Mpi) -> None:
 def test_results_in_the_place_of_operands(tmp_path) -> None:
     """Without MPI_IN_PLACE, which Open MPI accepts."""
     assert served(OPENMPI, 2, "alias", ["Ireduce_scatter_block"], tmp_path) == 4
+
+
+@pytest.mark.alone
+def test_more_parts_than_a_slot_has_room_for(tmp_path) -> None:
+    options = {"TUTTI_MEMORY": "bounce"}
+    assert served(MPICH, 130, "parts", ["Reduce_scatter_block"], tmp_path, **options) == 1
 
 
 @every_main

@@ -19,7 +19,7 @@ def after(left: memoryview, right: memoryview, datatype: MPI.Datatype) -> None:
     """Maps x*a + b one after the other, modulo 251, which does not commute."""
     threads.add(threading.current_thread())
     assert datatype.Get_size() == 8
-    x, y = memoryview(left).cast("i"), memoryview(right).cast("i")
+    x, y = (memoryview(each).cast("B").cast("i") for each in (left, right))
     for i in range(0, len(y), 2):
         a, b = y[i], y[i + 1]
         y[i], y[i + 1] = x[i] * a % 251, (x[i] * b + x[i + 1]) % 251

@@ -172,6 +172,7 @@ void become_exclusive() {
   }
   if (auto* witness = heap.witness.load(std::memory_order_relaxed))
     witness->store(1, std::memory_order_relaxed);
+  heap.fork.fits = false;  // the parent's to release
   heap.forker.store(0, std::memory_order_relaxed);
   heap.mutex.reset();
 }

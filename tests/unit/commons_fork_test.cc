@@ -269,7 +269,6 @@ TEST(CommonsFork, SignalsAreAsTheyWereBefore) {
   release(block);
 }
 
-// fork() is no cancellation point: whoever is to be cancelled is so later.
 std::uint64_t g_needed, g_left = ~std::uint64_t{0};
 int g_reserved;
 
@@ -288,7 +287,12 @@ TEST(CommonsFork, WhereThereIsMemoryForAllWhoDo) {
   for (const bool enough : {true, false}) {
     g_left = enough ? ~std::uint64_t{0} : g_needed;
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(has_pattern(block, 3 * mib, 1) ? 0 : 1);
+    if (child == 0) {
+      // What its parent has reserved is not its own to give back, when it forks itself.
+      const int reserved = g_reserved;
+      const bool same = in_child([] { return true; }) == 0 && g_reserved == reserved;
+      ::_exit(same && has_pattern(block, 3 * mib, 1) ? 0 : 1);
+    }
     EXPECT_EQ(result_of(child), enough ? 0 : 127);
     EXPECT_GE(g_needed, 3 * mib);
     EXPECT_EQ(g_reserved, 0);
@@ -297,6 +301,7 @@ TEST(CommonsFork, WhereThereIsMemoryForAllWhoDo) {
   g_left = ~std::uint64_t{0};
 }
 
+// fork() is no cancellation point: whoever is to be cancelled is so later.
 TEST(CommonsFork, ByAThreadThatIsCancelled) {
   EXPECT_EQ(in_child([] {
               unsigned char* block = take(1 * mib);

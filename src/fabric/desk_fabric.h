@@ -4,6 +4,7 @@
 //                            when an error has been met, and the collective then is not done
 //   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
 //   host.may_fold()          whether who runs the algorithm may apply the operation of a late one
+//   host.has_read_in_vain()  whether what was read or written may be none; the host then has failed
 //   host.offer, host.populate, host.map, host.read, host.write, host.scratch
 // A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
 // not hold yet, `bool accept()`, which then looks whether all is well, and `resume()`, which yields
@@ -73,6 +74,8 @@ class DeskFabric {
   }
 
   void finish(Step step) {
+    if (host_.has_read_in_vain()) [[unlikely]]
+      return;
     Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
     mine.done.store(step, std::memory_order_release);  // pairs with the load in Room::poll
     host_.wake(mine.done, mine.sleepers);
@@ -170,6 +173,8 @@ class DeskFabric {
   }
 
   void land(int peer, Step) {
+    if (host_.has_read_in_vain()) [[unlikely]]
+      return;
     Desk& desk = *desks_[static_cast<std::size_t>(peer)];
     desk.share.landed.fetch_add(1, std::memory_order_release);  // pairs with Landed::poll
     host_.wake(desk.share.landed, desk.sleepers);
@@ -203,6 +208,8 @@ class DeskFabric {
   }
 
   void produce(Step step, std::uint32_t pieces) {
+    if (host_.has_read_in_vain()) [[unlikely]]
+      return;
     Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
     // Pairs with Produced::poll.
     mine.share.claimed.store(step << segment::share_count_bits | pieces, std::memory_order_release);

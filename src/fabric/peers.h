@@ -64,10 +64,11 @@ class Peers {
 
   // Whether a member's process has ended, as far as that can be known.
   [[nodiscard]] bool has_ended(std::size_t member) const;
-  // After a collective that has not failed: whether it did so, as the memory of a member that has
-  // gone was let go, perhaps while it was read.
+  // To be asked before the others are told that something is done, or that all has succeeded:
+  // whether memory could not be copied, or that of a member that has gone was let go, perhaps while
+  // it was read. It has failed then, and nobody is to take what has become of it for a result.
   [[nodiscard]] bool has_read_in_vain() {
-    return memory::Reach::any_lost() && route_ != Route::line && meet_loss();
+    return gave_up_ || (memory::Reach::any_lost() && route_ != Route::line && meet_loss());
   }
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
   // a call that does not match, if this rank itself is waiting.
@@ -141,6 +142,7 @@ class Peers {
   segment::Patience patience_;
   Emergencies emergencies_;
   std::atomic<bool> failed_{false};
+  bool gave_up_ = false;  // as memory of a peer could not be reached
   Route route_ = Route::line;
   bool timed_ = false;
   std::uint64_t work_began_ = 0;

@@ -44,6 +44,7 @@ class SimHost {
   Pause pause(std::size_t, int) { return {*this}; }
   void step_aside() {}
   static bool may_fold() { return true; }
+  static bool has_read_in_vain() { return false; }
   Pause on(Executor) { return {*this}; }
 
   void wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&);

@@ -111,6 +111,7 @@ class TimedHost {
   Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
   void step_aside() {}
   static bool may_fold() { return true; }
+  static bool has_read_in_vain() { return false; }
   Move on(Executor executor) { return {*this, executor}; }
 
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);

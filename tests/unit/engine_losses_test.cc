@@ -3,6 +3,7 @@
 // what is no longer there for data.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "engine/engine.h"
 #include "os/os.h"
 #include "os/program.h"
+#include "support/denied.h"
 #include "support/fork_ranks.h"
 
 namespace tutti::engine {
@@ -22,11 +24,11 @@ using test::Rank;
 
 constexpr std::size_t bytes = std::size_t{4} << 20;
 
-std::shared_ptr<Node> node_of(Rank& self) {
-  ::setenv("TUTTI_MEMORY", "commons,cma,bounce", 1);
+std::shared_ptr<Node> node_of(Rank& self, const char* memory = "commons,cma,bounce") {
+  ::setenv("TUTTI_MEMORY", memory, 1);
   std::shared_ptr<Node> node;
   RANK_CHECK(Node::join(self.world, node).ok());
-  RANK_CHECK(node->ways().mapped);
+  RANK_CHECK(node->ways().mapped || std::strstr(memory, "commons") == nullptr);
   return node;
 }
 
@@ -94,6 +96,20 @@ TEST(Losses, AThreadThatEndsIsNoProcess) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+Trouble call(Team& team, Collective collective, const coll::Work& work, bool blocking) {
+  if (blocking) return team.run(collective, work);
+  RANK_CHECK(team.may_start(collective, work) == Trouble::none);
+  Pending pending;
+  pending.collective = collective;
+  pending.work = work;
+  team.start(pending);
+  team.end_start();
+  while (driver().finished().empty()) driver().drive();
+  const Trouble trouble = Team::finish(pending);
+  driver().stop();
+  return trouble;
+}
+
 // As if rank 0 had gone right before it is read.
 TEST(Losses, ZerosAreNoData) {
   for (const bool blocking : {true, false}) {
@@ -106,20 +122,7 @@ TEST(Losses, ZerosAreNoData) {
       std::memset(block, 1 + self.rank, bytes);
       if (self.rank == 1) node->lose(0);
       const coll::Work work{.send = block, .recv = block, .count = bytes, .root = 0};
-      Trouble trouble = Trouble::none;
-      if (blocking) {
-        trouble = team->run(Collective::bcast, work);
-      } else {
-        RANK_CHECK(team->may_start(Collective::bcast, work) == Trouble::none);
-        Pending pending;
-        pending.collective = Collective::bcast;
-        pending.work = work;
-        team->start(pending);
-        team->end_start();
-        while (driver().finished().empty()) driver().drive();
-        trouble = Team::finish(pending);
-        driver().stop();
-      }
+      const Trouble trouble = call(*team, Collective::bcast, work, blocking);
       if (self.rank == 1) RANK_CHECK(trouble == Trouble::lost);
       int here = 1, all[2];
       RANK_CHECK(self.world.allgather(&here, all, sizeof here));
@@ -127,6 +130,85 @@ TEST(Losses, ZerosAreNoData) {
     });
     EXPECT_TRUE(endings.all(0)) << endings.output;
     EXPECT_NE(endings.output.find("rank 0 (process"), std::string::npos) << endings.output;
+  }
+}
+
+// Nor are they passed on to those who have not noticed yet: whoever succeeds has the right result.
+TEST(Losses, ZerosAreNotPassedOn) {
+  for (const auto collective : {Collective::allreduce, Collective::reduce, Collective::bcast})
+    for (const bool blocking : {true, false}) {
+      const auto endings = test::fork_ranks(4, [&](Rank& self) {
+        const std::shared_ptr<Node> node = node_of(self);
+        const char* why = "";
+        const auto team = Team::create(self.world, node, why);
+        RANK_CHECK(team != nullptr);
+        const auto make = [](int value) {
+          auto* block = static_cast<std::byte*>(commons::allocate(bytes, 4096, false));
+          std::memset(block, value, bytes);
+          return block;
+        };
+        const bool computes = collective != Collective::bcast;
+        std::byte *send = make(1 + self.rank), *recv = computes ? make(9) : send;
+        if (self.rank == 1) node->lose(0);
+        const coll::Work work{.send = send,
+                              .recv = recv,
+                              .count = bytes,
+                              .kernel = reduce::find(reduce::Op::sum, reduce::Type::u8),
+                              .root = computes ? 2 : 0};
+        const Trouble trouble = call(*team, collective, work, blocking);
+        if (self.rank == 1) RANK_CHECK(trouble == Trouble::lost);
+        const auto expected = std::byte(computes ? 1 + 2 + 3 + 4 : 1);
+        const bool has_result = collective != Collective::reduce || self.rank == 2;
+        for (std::size_t i = 0; trouble == Trouble::none && has_result && i < bytes; ++i)
+          RANK_CHECK(recv[i] == expected);
+        int here = 1, all[4];
+        RANK_CHECK(self.world.allgather(&here, all, sizeof here));
+        std::_Exit(0);
+      });
+      EXPECT_TRUE(endings.all(0)) << name_of(collective) << blocking << '\n' << endings.output;
+    }
+}
+
+// The same of what the kernel has not copied for rank 1, which alone hears of it.
+TEST(Losses, NorIsWhatCouldNotBeCopied) {
+  for (const auto collective : {Collective::allreduce, Collective::gather}) {
+    const auto endings = test::fork_ranks(4, [&](Rank& self) {
+      const std::shared_ptr<Node> node = node_of(self, "cma,bounce");
+      RANK_CHECK(node->ways().copied);
+      const char* why = "";
+      const auto team = Team::create(self.world, node, why);
+      RANK_CHECK(team != nullptr);
+      const bool computes = collective == Collective::allreduce;
+      auto* send = static_cast<std::byte*>(os::map_private(5 * bytes));
+      auto* recv = send + bytes;
+      std::memset(send, 1 + self.rank, bytes);
+      const coll::Block out[] = {{send, bytes, nullptr}};
+      std::vector<coll::Block> in;
+      for (std::size_t rank = 0; self.rank == 0 && rank < 4; ++rank)
+        in.push_back({recv + rank * bytes, bytes, nullptr});
+      coll::Work work{.count = bytes};
+      if (computes) {
+        work.send = send;
+        work.recv = recv;
+        work.kernel = reduce::find(reduce::Op::sum, reduce::Type::u8);
+      } else {
+        work.out = out;
+        work.in = in;
+      }
+      if (self.rank == 1) test::deny({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
+      const Trouble trouble = call(*team, collective, work, true);
+      if (self.rank == 1) RANK_CHECK(trouble == Trouble::unreachable);
+      const auto expected = [&](std::size_t rank) {
+        return computes ? std::byte{1 + 2 + 3 + 4} : std::byte(1 + rank);
+      };
+      const std::size_t results = computes ? 1 : in.size();
+      for (std::size_t i = 0; trouble == Trouble::none && i < results * bytes; ++i)
+        RANK_CHECK(recv[i] == expected(i / bytes));
+      int here = 1, all[4];
+      RANK_CHECK(self.world.allgather(&here, all, sizeof here));
+      std::_Exit(0);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
   }
 }
 

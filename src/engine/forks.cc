@@ -51,11 +51,13 @@ void agree_on_forks(Node& node) {
   commons::reserve_with(reservation);
 }
 
-void disagree_on_forks(const Node& node) {
+void disagree_on_forks(Node& node) {
   // A child, whose memory is its own, may find the mutex locked by a thread that it has not.
   if (::getpid() != g_process.load(std::memory_order_relaxed)) return;
   const Guard guard;
-  if (g_node == &node) g_node = nullptr;
+  if (g_node != &node) return;
+  node.segment().release(node.rank());  // if a thread forks, it will not find the node again
+  g_node = nullptr;
 }
 
 }  // namespace tutti::engine

@@ -10,6 +10,6 @@ class Node;
 // From now on this process agrees with the others of `node`, if there is no other node it does so
 // with; and no longer.
 void agree_on_forks(Node& node);
-void disagree_on_forks(const Node& node);
+void disagree_on_forks(Node& node);
 
 }  // namespace tutti::engine

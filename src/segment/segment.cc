@@ -411,16 +411,17 @@ bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_
   members = static_cast<int>(std::min(static_cast<std::uint64_t>(members), most_members));
   if (member >= members) return bytes < available();
   for (;;) {
-    std::uint32_t seen = 0;
+    const std::uint32_t seen = header->releases.load(std::memory_order_acquire);
+    const std::uint64_t left = available();  // may take long, so the lock is not held
     {
       const Guard guard(header->lock);
-      seen = header->releases.load(std::memory_order_relaxed);
+      // What has been given back since then was taken first, perhaps after the look.
+      if (header->releases.load(std::memory_order_relaxed) != seen) continue;
       std::uint64_t others = 0;
       for (int other = 0; other < members; ++other) {
         Presence* presence = presence_of(base(), other);
         if (other != member && !marked_as_ended(word_of(presence))) others += presence->reserved;
       }
-      const std::uint64_t left = available();
       if (others < left && bytes < left - others) {
         presence_of(base(), member)->reserved = bytes;
         return true;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "commons/commons.h"
+#include "commons/heap.h"
 #include "engine/engine.h"
 #include "os/os.h"
 #include "os/program.h"
@@ -210,6 +211,27 @@ TEST(Losses, NorIsWhatCouldNotBeCopied) {
     });
     EXPECT_TRUE(endings.all(0)) << endings.output;
   }
+}
+
+// Nor does anybody wait for memory that a rank had reserved for a fork when it left.
+TEST(Losses, WhoHasLeftReservesNothing) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    static int looks = 0;
+    std::shared_ptr<Node> node = node_of(self);
+    if (self.rank == 0) {
+      RANK_CHECK(commons::heap.reservation.load()->reserve(8));
+      node.reset();
+    }
+    int here = 1, all[2];
+    RANK_CHECK(self.world.allgather(&here, all, sizeof here));
+    if (self.rank == 1)
+      RANK_CHECK(node->segment().reserve(1, 2, 5, [] {
+        return std::uint64_t{++looks < 9 ? 10u : 100u};
+      }) && looks == 1);
+    RANK_CHECK(self.world.allgather(&here, all, sizeof here));
+    if (self.rank == 0) commons::heap.reservation.load()->release();
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
 // The rank's program leaves a communicator to itself.

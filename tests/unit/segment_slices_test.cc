@@ -296,6 +296,21 @@ TEST(Segment, MembersReserveMemoryInTurns) {
   EXPECT_EQ(endings.status, (std::vector<int>{0, -SIGKILL, 0})) << endings.output;
 }
 
+// To find out how much is available takes long, and may take as long as the kernel likes: whoever
+// needs a slice does not wait for that, nor for ever if that member is killed meanwhile.
+TEST(Segment, MembersWhoReserveMemoryStopNobody) {
+  static Segment* segment;
+  const auto endings = test::fork_ranks(1, [](Rank& self) {
+    ::alarm(5);
+    Segment here;
+    segment = &here;
+    enter(self, here);
+    here.sign_in(0);
+    RANK_CHECK(here.reserve(0, 1, 1, [] { return 10 + segment->slices_in_use(); }));
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 // Several processes allocate and leave in random order; every desk is stamped by its slice's owner
 // and must still carry the stamp when the slice is left.
 TEST(Segment, ConcurrentAllocationNeverOverlaps) {

@@ -265,6 +265,7 @@ std::uint64_t Segment::take_slice(int members, int desks_each) {
   } else if (clean != 0) {
     clean = slice->next;
     learn(*header, *slice);
+    slice->bytes = 0;
   }
   ++header->in_use;
   window_.open_to(slice->at + slice_bytes(size_class));
@@ -309,6 +310,7 @@ void Segment::leave_slice(std::uint64_t offset) {
   {
     const Guard guard(header->lock);
     if (slice->name != 0) forget_name(window_, offset);
+    bytes = std::max(bytes, slice->bytes);  // the team before may have written into more slots
     slice->bytes = bytes;
     slice->next = std::exchange(header->kept[slice->size_class], offset);
     header->kept_bytes += bytes;
@@ -415,7 +417,7 @@ bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_
     const std::uint64_t left = available();  // may take long, so the lock is not held
     {
       const Guard guard(header->lock);
-      // What has been given back since then was taken first, perhaps after the look.
+      // Who has given back since then may have taken it after the look.
       if (header->releases.load(std::memory_order_relaxed) != seen) continue;
       std::uint64_t others = 0;
       for (int other = 0; other < members; ++other) {

@@ -144,6 +144,24 @@ TEST(Segment, FreeSlicesKeepLittle) {
   }
 }
 
+// What a team has left in slots that the next one never wrote into.
+TEST(Segment, FreeSlicesKeepLittleOfThoseBefore) {
+  Segment segment;
+  ASSERT_TRUE(segment.create().ok());
+  const std::uint64_t before = resident_bytes();
+  std::vector<std::uint64_t> slices;
+  for (int i = 0; i < 100; ++i) {
+    const std::uint64_t staged = segment.allocate_slice(1, 2);
+    use(segment, staged, 2, true);
+    segment.leave_slice(staged);
+    slices.push_back(segment.allocate_slice(1, 2));
+    EXPECT_EQ(slices.back(), staged);
+    use(segment, slices.back(), 2, false);
+  }
+  for (const std::uint64_t slice : slices) segment.leave_slice(slice);
+  EXPECT_LE(resident_bytes(), before + (std::uint64_t{2} << 20));
+}
+
 // A few teams that are made, used and freed again and again, of different sizes.
 TEST(Segment, SlicesThatAreUsedInTurnsKeepTheirPages) {
   Segment segment;

@@ -58,7 +58,7 @@ Outcome take(const Extents::Request& request, std::int64_t patience_ns, Extents:
   return Outcome::taken;
 }
 
-void* place(Extents::Request request, bool zero, Patience patience) {
+void* place(Extents::Request request, std::size_t bytes, bool zero, Patience patience) {
   const std::int64_t within_ns = patience_ns(patience, request.pages);
   Extents::Taken taken;
   const std::uint32_t least = request.alignment;
@@ -77,10 +77,12 @@ void* place(Extents::Request request, bool zero, Patience patience) {
     outcome = take(request, within_ns, &taken);
   }
   if (outcome != Outcome::taken) return nullptr;
-  wish_for_huge_pages(taken.first, std::min(taken.dirty, request.pages), request.pages);
+  const std::uint32_t dirty = std::min(taken.dirty, request.pages);
+  wish_for_huge_pages(taken.first, dirty, request.pages);
+  // What has to be here is no choice.
+  if (patience == Patience::some) note_given(bytes, request.pages - dirty);
   void* block = heap.address(taken.first);
-  if (zero && taken.dirty > 0)
-    std::memset(block, 0, std::size_t{std::min(taken.dirty, request.pages)} * page_bytes);
+  if (zero && dirty > 0) std::memset(block, 0, std::size_t{dirty} * page_bytes);
   return block;
 }
 
@@ -92,6 +94,7 @@ void release_pages(PageIndex block) {
       if (!heap.extents.hand_over(block)) refuse(heap.address(block));
       return;
     }
+    allow_as_libc(heap.extents.used_pages(block));
     heap.extents.give(block);
     too_much = too_much_is_dirty();
     more_than_budget = heap.extents.dirty() > heap.budget_pages;
@@ -102,6 +105,7 @@ void release_pages(PageIndex block) {
 
 bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
   bool too_much = false;
+  std::uint64_t clean = 0;
   const std::uint32_t before = heap.extents.used_pages(block);
   {
     const Guard guard(patience_ns(patience, std::max(before, pages)));
@@ -114,13 +118,15 @@ bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
         return false;
       }
       note_extremes();
-      learn(pages - before - (dirty - heap.extents.dirty()));
+      clean = pages - before - (dirty - heap.extents.dirty());
+      learn(clean);
     } else {
       heap.extents.shrink(block, pages);
       too_much = too_much_is_dirty();
     }
   }
   if (pages > before) wish_for_huge_pages(block, before, pages);
+  note_given(std::size_t{pages} * page_bytes, static_cast<std::uint32_t>(clean));
   if (too_much) purge_excess();
   return true;
 }
@@ -133,14 +139,12 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool zero, Patience pat
   const std::uint32_t pages = pages_of(bytes);
   const std::uint32_t alignment_pages = pages_of(std::max(alignment, page_bytes));
   if (pages == 0 || alignment_pages == 0) return nullptr;
-  return place({pages, alignment_pages, 0}, zero, patience);
+  return place({pages, alignment_pages, 0}, bytes, zero, patience);
 }
 
 void release(void* block) {
   const os::KeepErrno keep;
-  const PageIndex index = index_of(block);
-  learn_from_end_of(index, heap.extents.used_pages(index));
-  release_pages(index);
+  release_pages(index_of(block));
 }
 
 std::size_t usable_bytes(const void* block) {
@@ -160,7 +164,7 @@ void* resize(void* block, std::size_t bytes, Patience patience) {
   if (resize_in_place(block, bytes, patience)) return block;
   const std::uint32_t pages = pages_of(bytes);
   if (pages == 0) return nullptr;
-  void* moved = place({pages, 1, slack_for(pages)}, false, patience);
+  void* moved = place({pages, 1, slack_for(pages)}, bytes, false, patience);
   if (moved == nullptr) return nullptr;
   const PageIndex index = index_of(block);
   std::memcpy(moved, block, std::size_t{heap.extents.used_pages(index)} * page_bytes);

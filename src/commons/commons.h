@@ -34,8 +34,10 @@ inline constinit std::atomic<std::uint64_t> punches{0};
 inline constexpr std::uint64_t sizes_libc_maps = ~std::uint64_t{0} << 25;
 // Which of them are left to libc; until the first large allocation whatever may be.
 inline constinit std::atomic<std::uint64_t> left_sizes{sizes_libc_maps};
-// Which of them collectives have used: never left again.
-inline constinit std::atomic<std::uint64_t> wanted_sizes{0};
+// Smaller ones never are.
+inline constexpr std::size_t least_left_bytes = std::size_t{64} << 10;
+// The program has called so many collectives that it is in the midst of its work.
+inline constinit std::atomic<bool> calls_tell{false};
 }  // namespace detail
 
 // What this code allocates is no buffer of the program's, and not served: that of the MPI, whose
@@ -56,7 +58,8 @@ inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
 }
 
 // Whether a program's block of so many bytes is better off with libc: where large blocks have small
-// pages here, until a collective uses a buffer of that size (left.cc). allocate() serves it still.
+// pages here, unless collectives use buffers of that size enough (left.cc). allocate() serves it
+// still.
 [[nodiscard]] bool is_left_now(std::size_t bytes);
 [[nodiscard]] inline bool is_left(std::size_t bytes) {
   return (detail::left_sizes.load(std::memory_order_relaxed) & detail::sizes_like(bytes)) != 0 &&
@@ -134,14 +137,12 @@ struct Share {
 // peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
 void populate(const void* address, std::size_t bytes);
 
-// Peers are told of a buffer that begins so far into the range, and its block is one to serve ...
-void note_offer(std::size_t offset);
-// ... or of one that is not here, and the next block of such a size is. One twice as large, too: a
-// buffer seldom fills its block.
-void want(std::uint64_t sizes);
-inline void note_want(std::size_t bytes) {
-  const std::uint64_t sizes = 3 * detail::sizes_like(bytes) & detail::sizes_libc_maps;
-  if ((sizes & ~detail::wanted_sizes.load(std::memory_order_relaxed)) != 0) want(sizes);
+// Peers are told of a buffer of a collective, here or elsewhere.
+void note_use(std::size_t bytes);
+// The program has called so many collectives on a communicator.
+inline void note_calls(std::uint32_t calls) {
+  constexpr std::uint32_t telling_calls = 100;
+  if (calls >= telling_calls) detail::calls_tell.store(true, std::memory_order_relaxed);
 }
 
 // As long as this is the same, what was populated still is. For who holds the buffer.

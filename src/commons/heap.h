@@ -49,11 +49,11 @@ struct Heap {
   int fd = -1;
   os::FileId file;
   bool huge = false;           // its large blocks ask for huge pages
+  bool may_be_huge = false;    // it has some where it or the program asks for them
   const char* why_small = "";  // its file is a memfd, in which the kernel's settings decide
   bool leaves = false;         // large blocks that no collective uses are libc's
   Extents extents;
   std::atomic<std::uint64_t>* populated = nullptr;  // a bit a page: known to be there
-  std::atomic<std::uint64_t>* offered = nullptr;    // a bit each 2 MiB: a buffer that begins there
   Statics statics;                                  // their pages are in a block
   std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
@@ -151,6 +151,12 @@ inline void note_extremes() {
   return std::min(heap.allowance_pages,
                   heap.budget_pages + std::min(used, heap.most_used_pages - used));
 }
+// A block of `pages` is about to be freed. Twice as much as the largest that has been may stay
+// free: the rule of glibc, so that a program has no more page faults here than there.
+inline void allow_as_libc(std::uint32_t pages) {
+  heap.allowance_pages =
+      std::max(heap.allowance_pages, std::min(heap.budget_pages, std::uint64_t{2} * pages));
+}
 [[nodiscard]] inline bool too_much_is_dirty() {
   const std::uint64_t dirty = heap.extents.dirty();
   return dirty > heap.allowance_pages || (dirty > heap.budget_pages && dirty > allowed_pages());
@@ -171,11 +177,10 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
 // Of holes, before anybody may have them.
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);
 
-// left.cc: as the range is reserved. How much memory it takes to remember what was offered.
-[[nodiscard]] std::size_t offered_bytes(std::size_t range_bytes);
+// left.cc: as the range is made.
 void decide_what_is_left();
-// A block is about to be freed.
-void learn_from_end_of(PageIndex block, std::uint32_t pages);
+// A block of `bytes` was made, of which so many pages have to be given memory.
+void note_given(std::size_t bytes, std::uint32_t pages);
 
 // populate.cc: these pages are about to become holes.
 void forget_populated(PageIndex first, std::uint32_t pages);

@@ -48,10 +48,8 @@ std::uint64_t first_range_to_try() {
 // Everything of `bytes`, or nothing.
 const char* reserve(std::uint64_t bytes) {
   const std::uint64_t pages = bytes / page_bytes;
-  // The map, and behind it a bit a page, and a bit each 2 MiB.
-  const std::size_t bits_bytes = pages / 8;
-  const std::size_t map_bytes =
-      pages * sizeof(Page) + round_up(bits_bytes + offered_bytes(bytes), page_bytes);
+  // The map, and behind it a bit a page.
+  const std::size_t map_bytes = pages * sizeof(Page) + round_up(pages / 8, page_bytes);
   auto* map = static_cast<Page*>(os::map_private(map_bytes));
   if (map == nullptr) return "no address space";
   const char* failure = "no file in memory";
@@ -61,7 +59,6 @@ const char* reserve(std::uint64_t bytes) {
     if (base != nullptr) {
       heap.base = static_cast<std::byte*>(base);
       heap.populated = reinterpret_cast<std::atomic<std::uint64_t>*>(map + pages);
-      heap.offered = heap.populated + bits_bytes / sizeof *heap.populated;
       heap.extents.start(map, static_cast<std::uint32_t>(pages),
                          reinterpret_cast<std::uintptr_t>(base) / page_bytes);
       wish_for_small_pages(0, static_cast<std::uint32_t>(pages));

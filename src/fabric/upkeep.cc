@@ -56,7 +56,8 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
   return false;
 }
 
-void Upkeep::between_calls() {
+void Upkeep::between_calls(std::uint32_t calls) {
+  commons::note_calls(calls);
   const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
   if (look_until_quiet(now)) return;
   commons::tend();
@@ -64,9 +65,9 @@ void Upkeep::between_calls() {
   // From the first quiet look on the gap doubles, up to what its share of the time allows.
   const std::uint32_t gap = gap_.load(std::memory_order_relaxed);
   const std::uint64_t a_call = std::max<std::uint64_t>(1, since / (gap + 1));
-  const std::uint64_t calls = cost_.load(std::memory_order_relaxed) * calls_share / a_call;
+  const std::uint64_t wanted_calls = cost_.load(std::memory_order_relaxed) * calls_share / a_call;
   const auto wanted = static_cast<std::uint32_t>(
-      std::bit_ceil(std::clamp<std::uint64_t>(calls, 1, largest_gap + 1)) - 1);
+      std::bit_ceil(std::clamp<std::uint64_t>(wanted_calls, 1, largest_gap + 1)) - 1);
   gap_.store(std::min(2 * gap + 1, wanted), std::memory_order_relaxed);
 }
 

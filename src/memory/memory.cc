@@ -57,12 +57,11 @@ Introduction introduce(const Allowed& allowed) {
 
 Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
   const std::byte* in_range = ways.mapped ? commons::shared(buffer, bytes) : nullptr;
+  if (ways.mapped) commons::note_use(bytes);
   if (in_range != nullptr && commons::offset_of(in_range) + bytes <= ways.window_bytes) {
-    commons::note_offer(commons::offset_of(in_range));
     return {reinterpret_cast<std::uint64_t>(in_range), Way::mapped,
             static_cast<std::uint32_t>((bytes >> 20) + 1)};
   }
-  if (ways.mapped && in_range == nullptr) commons::note_want(bytes);
   return {reinterpret_cast<std::uint64_t>(buffer), ways.copied ? Way::copied : Way::staged};
 }
 

@@ -108,7 +108,7 @@ Answer huge_pages() {
     return {true,
             std::string(way) +
                 "; not used by default, as this machine's host takes free memory back, so that "
-                "they take long to get (TUTTI_COMMONS_HUGE=1 uses them)",
+                "they take long to get (programs may ask; TUTTI_COMMONS_HUGE=1 always does)",
             ""};
   if (huge) return {true, way, ""};
   const std::string setting =
@@ -123,7 +123,7 @@ Answer huge_pages() {
       "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0), or as root: echo advise > "
       "/sys/kernel/mm/transparent_hugepage/shmem_enabled (fewer faults and TLB misses; without "
       "them "
-      "blocks of 32 MiB and more that no collective uses are left to libc)"};
+      "blocks that collectives do not use enough are left to libc)"};
 }
 
 Answer dev_shm() {

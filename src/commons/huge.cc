@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::uint32_t huge_page_pages = huge_page_bytes / page_bytes;
 
-bool may_wish() {
-  return heap.huge && heap.mode.load(std::memory_order_relaxed) != Mode::exclusive;
-}
+// From so many on NumPy asks for huge pages by itself, as other programs do for large blocks.
+constexpr std::uint32_t advised_pages = (std::uint32_t{4} << 20) / page_bytes;
+
+bool is_shared() { return heap.mode.load(std::memory_order_relaxed) != Mode::exclusive; }
 
 const char* why_not_ask() {
   const std::string_view wish = options().commons_huge;
@@ -33,22 +34,27 @@ bool create_file(std::size_t bytes) {
   constexpr const char* name = "tutti-commons";
   heap.why_small = why_not_ask();
   heap.huge = *heap.why_small == '\0';
-  heap.fd = heap.huge ? os::create_huge_file(name, bytes, &heap.file, &heap.why_small) : -1;
-  if (heap.fd >= 0)
-    heap.why_small = "";
-  else
-    heap.fd = os::create_memfd(name, bytes, &heap.file);
+  // Where we do not ask, the program may.
+  const char* refused = "";
+  heap.fd = options().commons_huge != std::string_view("0")
+                ? os::create_huge_file(name, bytes, &heap.file, &refused)
+                : -1;
+  heap.may_be_huge = heap.huge || heap.fd >= 0;
+  if (heap.huge) heap.why_small = refused;
+  if (heap.fd < 0) heap.fd = os::create_memfd(name, bytes, &heap.file);
   return heap.fd >= 0;
 }
 
 std::uint32_t best_alignment(std::uint32_t pages) {
   // In a tiny range what lies between aligned blocks would soon be all that is left.
   const bool there_is_room = pages < heap.extents.pages() / 16;
-  return pages >= huge_page_pages && there_is_room && may_wish() ? huge_page_pages : 1;
+  const std::uint32_t least = heap.huge ? huge_page_pages : advised_pages;
+  return heap.may_be_huge && is_shared() && pages >= least && there_is_room ? huge_page_pages : 1;
 }
 
 void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages) {
-  if (pages < huge_page_pages || !may_wish()) return;
+  if (pages < (heap.huge ? huge_page_pages : advised_pages)) return;
+  if (!heap.may_be_huge || !is_shared()) return;
   const PageIndex first = std::max<PageIndex>(round_up(block, huge_page_pages),
                                               round_down(block + from, huge_page_pages));
   const PageIndex end = round_down(block + pages, huge_page_pages);
@@ -59,11 +65,14 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
   // Mapped anew, there is none.
   if (os::refers_to(heap.fd, heap.file))
     (void)os::replace_shared(heap.fd, std::size_t{first} * page_bytes, at, bytes);
-  os::prefer_huge_pages(at, bytes);
+  if (heap.huge)
+    os::prefer_huge_pages(at, bytes);
+  else
+    os::prefer_small_pages(at, bytes);  // unless the program asks
 }
 
 void wish_for_small_pages(PageIndex first, std::uint32_t pages) {
-  if (!may_wish()) return;
+  if (!heap.may_be_huge || !is_shared()) return;
   const PageIndex begin = round_down(first, huge_page_pages);
   const PageIndex end = round_up(first + pages, huge_page_pages);
   os::prefer_small_pages(heap.address(begin), std::size_t{end - begin} * page_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large blocks have huge pages, and no page more than they need.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdio>
 #include <cstring>
@@ -125,6 +126,26 @@ TEST_F(CommonsHuge, TheSameWorkNeedsNoMoreMemory) {
     release(a);
     release(b);
   }
+}
+
+// As where the machine is better without: NumPy asks for its large arrays, as it does bare.
+TEST_F(CommonsHuge, WhereNoneAreAskedForTheProgramMayAsk) {
+  heap.huge = false;
+  for (int round = 0; round < 2; ++round) {
+    unsigned char* block = take(16 * mib);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % huge, 0u);
+    const std::size_t mapped = mapped_huge();
+    block[4 * mib] = 1;
+    EXPECT_EQ(grown(), 4096u) << "also where some have been";
+    ASSERT_EQ(::madvise(block + 4096, 16 * mib - 4096, MADV_HUGEPAGE), 0);
+    touch(block + 8 * mib, 8 * mib);
+    EXPECT_EQ(grown(), 4096 + 8 * mib);
+    EXPECT_EQ(mapped_huge(), mapped + 8 * mib);
+    release(block);
+    trim();
+    EXPECT_EQ(grown(), 0u);
+  }
+  heap.huge = true;
 }
 
 TEST_F(CommonsHuge, ContentsAreRight) {

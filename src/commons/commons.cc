@@ -94,7 +94,7 @@ void release_pages(PageIndex block) {
       if (!heap.extents.hand_over(block)) refuse(heap.address(block));
       return;
     }
-    allow_as_libc(heap.extents.used_pages(block));
+    note_freed(heap.extents.used_pages(block));
     heap.extents.give(block);
     too_much = too_much_is_dirty();
     more_than_budget = heap.extents.dirty() > heap.budget_pages;

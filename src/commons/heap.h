@@ -60,6 +60,7 @@ struct Heap {
   std::uint64_t most_used_pages = 0;  // at once, so far
   std::uint64_t budget_pages = 0;     // of the dirty ones; see allowed_pages()
   std::uint64_t allowance_pages = 0;  // what the program has shown to need; see learn()
+  std::uint64_t freed_pages = 0;      // twice the largest block that was
   std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
   std::uint64_t idle_pages = 0;       // the least that were dirty since tend() last looked,
   os::Occasion tending{1000};         // which was then
@@ -145,21 +146,25 @@ inline void note_extremes() {
 // and down: the more there is, the more has to stay for the next block to find its pages there. But
 // what is in use and what stays are never more together than what was in use at once before, and
 // the budget: at its peak a program has no more for it.
+//
+// Also twice the largest block that was freed, which is glibc's rule, but of what is in use and
+// stays only a little more than what was in use at once. Unless libc serves some sizes; and of
+// those that it keeps, too, little stays here as well: what is free there would be free twice.
 [[nodiscard]] inline std::uint64_t allowed_pages() {
+  constexpr std::uint64_t little_pages = (std::uint64_t{8} << 20) / page_bytes;
   if (heap.budget_pages == 0) return 0;
-  const std::uint64_t used = heap.extents.used();
-  return std::min(heap.allowance_pages,
-                  heap.budget_pages + std::min(used, heap.most_used_pages - used));
+  const std::uint64_t left = detail::left_sizes.load(std::memory_order_relaxed);
+  const std::uint64_t used = heap.extents.used(), unused = heap.most_used_pages - used;
+  const std::uint64_t learned =
+      std::min(heap.allowance_pages, heap.budget_pages + std::min(used, unused));
+  if (left == 0) return std::max(learned, std::min(heap.freed_pages, unused + little_pages));
+  return (left & ~detail::sizes_libc_maps) == 0 ? learned : std::min(learned, little_pages);
 }
-// A block of `pages` is about to be freed. Twice as much as the largest that has been may stay
-// free: the rule of glibc, so that a program has no more page faults here than there.
-inline void allow_as_libc(std::uint32_t pages) {
-  heap.allowance_pages =
-      std::max(heap.allowance_pages, std::min(heap.budget_pages, std::uint64_t{2} * pages));
-}
-[[nodiscard]] inline bool too_much_is_dirty() {
-  const std::uint64_t dirty = heap.extents.dirty();
-  return dirty > heap.allowance_pages || (dirty > heap.budget_pages && dirty > allowed_pages());
+[[nodiscard]] inline bool too_much_is_dirty() { return heap.extents.dirty() > allowed_pages(); }
+// With the mutex held: a block of so many pages is about to be freed.
+inline void note_freed(std::uint32_t pages) {
+  heap.freed_pages =
+      std::max(heap.freed_pages, std::min(heap.budget_pages, std::uint64_t{2} * pages));
 }
 // After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
 // ago and are now filled again should not have been punched: that much more may stay from now on.

@@ -210,6 +210,7 @@ void tend() {
     busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));
     heap.idle_pages = std::min(dirty, busy);
     if (dirty > busy) heap.allowance_pages = std::min(heap.allowance_pages, busy);
+    heap.freed_pages = std::min(heap.freed_pages, heap.allowance_pages);
   }
   purge(busy, true);
 }

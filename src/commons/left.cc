@@ -25,7 +25,8 @@ namespace {
 using detail::sizes_like;
 
 // How often a page has to be used before it is worth what it costs to have it here: touched first
-// and given back 1.4 us more than libc's, used 0.3 to 0.5 us less (an EPYC in a virtual machine).
+// and given back 1.3 us more than libc's, used 0.33 us less where the caches do not hold it, else
+// 0.1 to 0.2 us (Allreduce by 2 ranks on an EPYC in a virtual machine).
 constexpr std::uint64_t worthwhile_uses = 4;
 // Of blocks that libc always maps for themselves one is enough to tell. Of smaller ones it takes so
 // many, and a program in the midst of its work: what it allocates before may be its buffers.

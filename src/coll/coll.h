@@ -118,6 +118,14 @@ struct Row {
   Task (*run)(F&, const Work&);
 };
 
+// nullptr: none fits.
+template <Fabric F>
+const Row<F>* first_that_fits(std::span<const Row<F>> rows, const Facts& facts) {
+  const auto at =
+      std::find_if(rows.begin(), rows.end(), [&](const Row<F>& row) { return row.fits(facts); });
+  return at == rows.end() ? nullptr : &*at;
+}
+
 // Whether blocks of together so many bytes, which all members know, ride in a line; 0: they do not
 // know.
 constexpr bool fits_line(std::size_t bytes) { return bytes > 0 && bytes <= segment::payload_bytes; }

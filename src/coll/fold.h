@@ -61,7 +61,18 @@ template <Fabric F, class Operand>
   fold_at(places, line_bytes, work, f.size(), at, out, count);
 }
 
-// or block by block.
+// or block by block, of `block` elements, which take at most `each` bytes.
+template <class Operand>
+[[gnu::always_inline]] inline void fold_blocks(std::byte* places, std::size_t each,
+                                               std::size_t block, const Work& work, int operands,
+                                               Operand operand, void* out, std::size_t count) {
+  for (std::size_t done = 0; done < count; done += block) {
+    const std::size_t offset = done * work.element_bytes;
+    const auto at = [&](int q, std::byte*) { return operand(q) + offset; };
+    fold_at(places, each, work, operands, at, static_cast<std::byte*>(out) + offset,
+            std::min(block, count - done));
+  }
+}
 template <Fabric F, class Operand>
 [[gnu::noinline]] void fold_many(F& f, const Work& work, Operand operand, void* out,
                                  std::size_t count) {
@@ -69,12 +80,7 @@ template <Fabric F, class Operand>
   const std::size_t each = std::min(round_up(bytes, line_bytes), fold_block_bytes);
   const std::size_t block = bytes <= fold_block_bytes ? count : fold_block_bytes / element;
   std::byte* const places = f.scratch(places_of(f.size()) * each);
-  for (std::size_t done = 0; done < count; done += block) {
-    const std::size_t offset = done * element;
-    const auto at = [&](int q, std::byte*) { return operand(q) + offset; };
-    fold_at(places, each, work, f.size(), at, static_cast<std::byte*>(out) + offset,
-            std::min(block, count - done));
-  }
+  fold_blocks(places, each, block, work, f.size(), operand, out, count);
 }
 template <Fabric F, class Operand>
 [[gnu::always_inline]] inline void fold(F& f, const Work& work, Operand operand, void* out,

@@ -178,6 +178,7 @@ void learn(std::uint64_t pages);
 [[nodiscard]] std::uint32_t best_alignment(std::uint32_t pages);
 // Of a block, whose pages before `from` are resident anyway: those of the others that fill huge
 // pages. Never its ends, so that no memory is taken that is not the block's.
+// Where none are asked for here, the program may.
 void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages);
 // Of holes, before anybody may have them.
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);

@@ -18,7 +18,13 @@ constexpr std::uint32_t huge_page_pages = huge_page_bytes / page_bytes;
 // From so many on NumPy asks for huge pages by itself, as other programs do for large blocks.
 constexpr std::uint32_t advised_pages = (std::uint32_t{4} << 20) / page_bytes;
 
-bool is_shared() { return heap.mode.load(std::memory_order_relaxed) != Mode::exclusive; }
+bool may_be_huge() {
+  return heap.may_be_huge && heap.mode.load(std::memory_order_relaxed) != Mode::exclusive;
+}
+// Whether a block of so many pages gets huge ones, where it or the program asks for them.
+bool may_be_huge(std::uint32_t pages) {
+  return may_be_huge() && pages >= (heap.huge ? huge_page_pages : advised_pages);
+}
 
 const char* why_not_ask() {
   const std::string_view wish = options().commons_huge;
@@ -48,13 +54,11 @@ bool create_file(std::size_t bytes) {
 std::uint32_t best_alignment(std::uint32_t pages) {
   // In a tiny range what lies between aligned blocks would soon be all that is left.
   const bool there_is_room = pages < heap.extents.pages() / 16;
-  const std::uint32_t least = heap.huge ? huge_page_pages : advised_pages;
-  return heap.may_be_huge && is_shared() && pages >= least && there_is_room ? huge_page_pages : 1;
+  return there_is_room && may_be_huge(pages) ? huge_page_pages : 1;
 }
 
 void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages) {
-  if (pages < (heap.huge ? huge_page_pages : advised_pages)) return;
-  if (!heap.may_be_huge || !is_shared()) return;
+  if (!may_be_huge(pages)) return;
   const PageIndex first = std::max<PageIndex>(round_up(block, huge_page_pages),
                                               round_down(block + from, huge_page_pages));
   const PageIndex end = round_down(block + pages, huge_page_pages);
@@ -72,7 +76,7 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
 }
 
 void wish_for_small_pages(PageIndex first, std::uint32_t pages) {
-  if (!heap.may_be_huge || !is_shared()) return;
+  if (!may_be_huge()) return;
   const PageIndex begin = round_down(first, huge_page_pages);
   const PageIndex end = round_up(first + pages, huge_page_pages);
   os::prefer_small_pages(heap.address(begin), std::size_t{end - begin} * page_bytes);

@@ -62,7 +62,7 @@ struct Pending : progress::Operation {
 // This process's; lives to its end.
 [[nodiscard]] progress::Driver& driver();
 
-// Lets go of what ranks have left that have gone, once a second at most. Any thread.
+// Lets go of what ranks have left that have gone. Any thread, now and then.
 void look_for_losses();
 // No team of this process is called any more, but some are still there, as the program has not
 // freed their communicators: the memory of their members is not kept for their sake.

@@ -14,7 +14,6 @@
 #include "coll/tables.h"
 #include "engine/engine.h"
 #include "engine/mixup.h"
-#include "os/occasion.h"
 #include "os/os.h"
 
 namespace tutti::engine {
@@ -116,8 +115,6 @@ std::set<std::shared_ptr<Node>> nodes_of_teams() {
 }  // namespace
 
 void look_for_losses() {
-  static constinit os::Occasion looking{1000};
-  if (!looking.has_come()) return;
   for (const auto& node : nodes_of_teams()) node->look_for_losses();
 }
 void let_go_of_peers() {
@@ -317,21 +314,15 @@ bool Team::revoked() const {
 // The first algorithm of its table that fits; programs repeat their calls.
 inline const Team::Row* Team::row_of(coll::Collective collective, std::size_t bytes) {
   if (last_.row == nullptr || last_.bytes != bytes || last_.collective != collective) {
-    const coll::Facts facts{size(), bytes};
-    last_ = {collective, bytes, nullptr};
-    for (const Row& row : coll::rows_of<fabric::NodeFabric>(collective)) {
-      if (!row.fits(facts)) continue;
-      last_.row = &row;
-      break;
-    }
+    const auto rows = coll::rows_of<fabric::NodeFabric>(collective);
+    last_ = {collective, bytes, coll::first_that_fits(rows, {size(), bytes})};
   }
   return last_.row;
 }
 
 const Team::Row* Team::late_row_of(coll::Collective collective, const coll::Work& work) const {
-  for (const Row& row : coll::late_rows_of<fabric::NodeFabric>(collective))
-    if (row.fits({size(), work.bytes()})) return &row;
-  return nullptr;
+  return coll::first_that_fits(coll::late_rows_of<fabric::NodeFabric>(collective),
+                               {size(), work.bytes()});
 }
 
 // False when it met an error.

@@ -62,6 +62,7 @@ bool Peers::meet_loss() {
 
 void Peers::give_up(int peer, const Status& status) {
   gave_up_ = true;
+  memory::Reach::note_in_vain();
   // Who ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
   if (fail()) return;

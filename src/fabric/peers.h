@@ -68,7 +68,7 @@ class Peers {
   // whether memory could not be copied, or that of a member that has gone was let go, perhaps while
   // it was read. It has failed then, and nobody is to take what has become of it for a result.
   [[nodiscard]] bool has_read_in_vain() {
-    return gave_up_ || (memory::Reach::any_lost() && route_ != Route::line && meet_loss());
+    return memory::Reach::any_in_vain() && (gave_up_ || (route_ != Route::line && meet_loss()));
   }
   // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
   // a call that does not match, if this rank itself is waiting.

@@ -60,8 +60,10 @@ void Upkeep::between_calls(std::uint32_t calls) {
   commons::note_calls(calls);
   const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
   if (look_until_quiet(now)) return;
-  commons::tend();
-  if (const Look tend = tend_.load(std::memory_order_relaxed)) tend();
+  if (tending_.has_come()) [[unlikely]] {
+    commons::tend();
+    if (const Look tend = tend_.load(std::memory_order_relaxed)) tend();
+  }
   // From the first quiet look on the gap doubles, up to what its share of the time allows.
   const std::uint32_t gap = gap_.load(std::memory_order_relaxed);
   const std::uint64_t a_call = std::max<std::uint64_t>(1, since / (gap + 1));

@@ -14,6 +14,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/occasion.h"
+
 namespace tutti::fabric {
 
 // What a look takes in which nothing happens, in the mean. It steers when to look and nothing else,
@@ -33,8 +35,8 @@ class Upkeep {
  public:
   using Look = void (*)();
 
-  // How to look; nullptr: there is nothing to look after. And what else is to be done
-  // after calls; mostly a look at the clock.
+  // How to look; nullptr: there is nothing to look after. And what else is to be done after calls,
+  // a few times a second at most.
   static void set(Look look, Look tend = nullptr) {
     look_.store(look, std::memory_order_relaxed);
     tend_.store(tend, std::memory_order_relaxed);
@@ -61,6 +63,7 @@ class Upkeep {
   static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};
+  static inline constinit os::Occasion tending_{250};
   static inline constinit std::atomic<std::uint32_t> gap_{0};   // one less than a power of two
   static inline constinit std::atomic<std::uint64_t> last_{0};  // the end of the last look
   static inline constinit std::atomic<std::uint64_t> cost_{0};  // of a call's looks, in the mean

@@ -75,12 +75,14 @@ class Reach {
   // The same of a peer that has gone. What has been read is to be doubted when is_lost() says so
   // afterwards.
   void lose() {
-    losses.fetch_add(1, std::memory_order_relaxed);
+    note_in_vain();
     let_go();
   }
   [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
-  // Of this process, ever. More than 0 in no program that ends well.
-  [[nodiscard]] static bool any_lost() { return losses.load(std::memory_order_relaxed) != 0; }
+  // Whether this process has ever lost a peer, or could not copy. False in programs that end well:
+  // who has to ask often asks this first.
+  [[nodiscard]] static bool any_in_vain() { return in_vain.load(std::memory_order_relaxed); }
+  static void note_in_vain() { in_vain.store(true, std::memory_order_relaxed); }
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
@@ -93,7 +95,7 @@ class Reach {
   Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
 
  private:
-  static inline constinit std::atomic<std::uint32_t> losses{0};
+  static inline constinit std::atomic<bool> in_vain{false};
 
   const char* borrow_commons(const Introduction& peer, const Allowed& allowed);
   const char* map_commons(const Introduction& peer, const Allowed& allowed, int fd);

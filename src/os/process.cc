@@ -109,12 +109,6 @@ bool has_ended(pid_t pid) {
   return result;
 }
 
-bool is_ending(pid_t pid) {
-  const Life life = life_of(pid);
-  if (!life.known) return has_ended(pid);  // or /proc hides who may not be looked into
-  return life.exits && life.threads <= 1;
-}
-
 // What of a process is left after an exec has the number of its first thread, and goes on.
 bool has_gone(pid_t pid, pid_t thread) {
   const Life life = life_of(pid);

@@ -25,12 +25,9 @@ namespace tutti::os {
 // Whether `pid` has ended (a zombie has). False when that cannot be known.
 [[nodiscard]] bool has_ended(pid_t pid);
 
-// Whether `pid` has ended or its only thread left is on its way out: known a little earlier, before
-// its parent is told. False when that cannot be known.
-[[nodiscard]] bool is_ending(pid_t pid);
-
-// Whether `pid` is ending, or is another program by now (exec), when it is known that its `thread`
-// has ended or called exec. False when that cannot be known.
+// Whether `pid` has ended, or is another program by now (exec), when it is known that its `thread`
+// has ended or called exec. Also while its only thread left is on its way out: a little before its
+// parent is told. False when that cannot be known.
 [[nodiscard]] bool has_gone(pid_t pid, pid_t thread);
 
 }  // namespace tutti::os

@@ -40,12 +40,10 @@ void Lane::start(Operation& operation) {
   const bool late = operation.work.operands != nullptr;
   host_.begin_call(operation.work.timed, late);
   const coll::Facts facts{fabric_.size(), operation.work.bytes()};
-  for (const auto& row : late ? coll::late_rows_of<fabric::LaneFabric>(operation.collective)
-                              : coll::rows_of<fabric::LaneFabric>(operation.collective)) {
-    if (!row.fits(facts)) continue;
-    task_.emplace(row.run(fabric_, operation.work));
-    return;
-  }
+  const auto rows = late ? coll::late_rows_of<fabric::LaneFabric>(operation.collective)
+                         : coll::rows_of<fabric::LaneFabric>(operation.collective);
+  if (const auto* row = coll::first_that_fits(rows, facts))
+    task_.emplace(row->run(fabric_, operation.work));
 }
 
 bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {

@@ -54,9 +54,7 @@ std::int64_t Chip::run(const Case& what, const fabric::Program& program) {
     if (what.algorithms == Algorithms::paper)
       return coll::nonblocking_rows_of<TimedFabric>(what.collective)[0].run(f, work);
     const coll::Facts facts{f.size(), work.bytes()};
-    const auto rows = coll::rows_of<TimedFabric>(what.collective);
-    const auto fits = [&](const auto& row) { return row.fits(facts); };
-    return std::find_if(rows.begin(), rows.end(), fits)->run(f, work);
+    return coll::first_that_fits(coll::rows_of<TimedFabric>(what.collective), facts)->run(f, work);
   };
   if (!timed_->run(body, program) || !right(what, count)) return -1;
   return timed_->end_ns();

@@ -24,12 +24,7 @@ void fold_all(const Work& work, int operands, Operand operand, std::size_t count
     log::fatal("out of memory: %zu bytes to fold the operands of a reduction", room);
     std::abort();
   }
-  for (std::size_t done = 0; done < count; done += block) {
-    const std::size_t offset = done * element;
-    const auto at = [&](int q, std::byte*) { return operand(q) + offset; };
-    fold_at(places.get(), each, work, operands, at, static_cast<std::byte*>(work.recv) + offset,
-            std::min(block, count - done));
-  }
+  fold_blocks(places.get(), each, block, work, operands, operand, work.recv, count);
 }
 
 }  // namespace detail

@@ -13,21 +13,18 @@
 #include "coll/alltoall/rows.h"
 #include "coll/gather/rows.h"
 #include "coll/late/operands.h"
+#include "coll/reduce/staged.h"
 
 namespace tutti::coll::late {
 
-// As `root`, beside a member.
-inline constexpr int everyone = -1;
-inline constexpr int each_owner = -2;  // of its part: Reduce_scatter
+using reduction::each_owner;
+using reduction::everyone;
 
 namespace detail {
 
 template <Fabric F>
 Task run_row(std::span<const Row<F>> rows, F& f, const Work& work, std::size_t bytes) {
-  const Facts facts{f.size(), bytes};
-  const Row<F>* row = rows.data();
-  while (!row->fits(facts)) ++row;  // the last one fits all
-  return row->run(f, work);
+  return first_that_fits(rows, {f.size(), bytes})->run(f, work);  // the last one fits all
 }
 
 inline Block block_at(const void* data, std::size_t bytes) {

@@ -3,8 +3,7 @@
 // but those who want a result keep what they read, to be folded later.
 #pragma once
 
-#include "coll/late/operands.h"
-#include "coll/reduce/staged.h"
+#include "coll/late/gathered.h"
 #include "coll/scan/line.h"
 
 namespace tutti::coll::late {
@@ -34,7 +33,7 @@ template <Fabric F>
 Task line_to(F& f, const Work& work, int root) {
   const bool gets = reduction::detail::wants_result(f, root);
   const auto me = static_cast<std::size_t>(f.rank());
-  const Slice mine = root == reduction::each_owner ? work.parts[me] : Slice{0, work.count};
+  const Slice mine = root == each_owner ? work.parts[me] : Slice{0, work.count};
   return keep_posted(f, work, root < 0 || !gets, gets && mine.count > 0 ? f.size() : 0, mine);
 }
 

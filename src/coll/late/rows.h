@@ -11,30 +11,15 @@
 namespace tutti::coll {
 namespace late {
 
-template <Fabric F>
-Task to_root(F& f, const Work& work) {
-  return gathered(f, work, work.root);
-}
-template <Fabric F>
-Task to_everyone(F& f, const Work& work) {
-  return gathered(f, work, everyone);
-}
-template <Fabric F>
-Task to_owners(F& f, const Work& work) {
-  return gathered(f, work, each_owner);
-}
+inline constexpr int the_root = 0;  // any, as `whom`
 
-template <Fabric F>
-Task line_to_root(F& f, const Work& work) {
-  return line_to(f, work, work.root);
+template <Fabric F, int whom>
+Task gather_for(F& f, const Work& work) {
+  return gathered(f, work, whom < 0 ? whom : work.root);
 }
-template <Fabric F>
-Task line_to_everyone(F& f, const Work& work) {
-  return line_to(f, work, everyone);
-}
-template <Fabric F>
-Task line_to_owners(F& f, const Work& work) {
-  return line_to(f, work, each_owner);
+template <Fabric F, int whom>
+Task line_for(F& f, const Work& work) {
+  return line_to(f, work, whom < 0 ? whom : work.root);
 }
 
 template <Fabric F, Task (*line)(F&, const Work&), Task (*gather)(F&, const Work&),
@@ -55,17 +40,22 @@ template <Fabric F>
 std::span<const Row<F>> late_rows_of(Collective collective) {
   switch (collective) {
     case Collective::reduce:
-      return late::rows<F, late::line_to_root<F>, late::to_root<F>, reduction::direct<F>>;
+      return late::rows<F, late::line_for<F, late::the_root>, late::gather_for<F, late::the_root>,
+                        reduction::direct<F>>;
     case Collective::allreduce:
-      return late::rows<F, late::line_to_everyone<F>, late::to_everyone<F>, allreduce::direct<F>>;
+      return late::rows<F, late::line_for<F, late::everyone>, late::gather_for<F, late::everyone>,
+                        allreduce::direct<F>>;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
-      return late::rows<F, late::line_to_owners<F>, late::to_owners<F>, reduce_scatter::direct<F>>;
+      return late::rows<F, late::line_for<F, late::each_owner>,
+                        late::gather_for<F, late::each_owner>, reduce_scatter::direct<F>>;
     case Collective::scan:
-      return late::rows<F, late::line_of_scan<F, scan::Kind::inclusive>, late::to_everyone<F>,
+      return late::rows<F, late::line_of_scan<F, scan::Kind::inclusive>,
+                        late::gather_for<F, late::everyone>,
                         scan::direct<F, scan::Kind::inclusive>>;
     case Collective::exscan:
-      return late::rows<F, late::line_of_scan<F, scan::Kind::exclusive>, late::to_everyone<F>,
+      return late::rows<F, late::line_of_scan<F, scan::Kind::exclusive>,
+                        late::gather_for<F, late::everyone>,
                         scan::direct<F, scan::Kind::exclusive>>;
     default:
       return {};

@@ -89,6 +89,7 @@ struct Choice {
 constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
                               {"commons_malloc", "auto, always, never"},
                               {"commons_huge", "auto, 1, 0"},
+                              {"commons_private", "auto, 1, 0"},
                               {"progress", "auto, bind, numa, odd-even, none"},
                               {"order", "tree, rank"},
                               {"check", "usual, strict"},

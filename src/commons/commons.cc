@@ -78,9 +78,11 @@ void* place(Extents::Request request, std::size_t bytes, bool zero, Patience pat
   }
   if (outcome != Outcome::taken) return nullptr;
   const std::uint32_t dirty = std::min(taken.dirty, request.pages);
+  // What is asked for by name is to be shared.
+  if (heap.private_first && (patience == Patience::all || is_born_shared(bytes)))
+    (void)share_new(taken.first, request.pages);
+  heap.extents.want(taken.first, bytes);
   wish_for_huge_pages(taken.first, dirty, request.pages);
-  // What has to be here is no choice.
-  if (patience == Patience::some) note_given(bytes, request.pages - dirty);
   void* block = heap.address(taken.first);
   if (zero && dirty > 0) std::memset(block, 0, std::size_t{dirty} * page_bytes);
   return block;
@@ -105,7 +107,6 @@ void release_pages(PageIndex block) {
 
 bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
   bool too_much = false;
-  std::uint64_t clean = 0;
   const std::uint32_t before = heap.extents.used_pages(block);
   {
     const Guard guard(patience_ns(patience, std::max(before, pages)));
@@ -118,15 +119,13 @@ bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
         return false;
       }
       note_extremes();
-      clean = pages - before - (dirty - heap.extents.dirty());
-      learn(clean);
+      learn(pages - before - (dirty - heap.extents.dirty()));
     } else {
       heap.extents.shrink(block, pages);
       too_much = too_much_is_dirty();
     }
   }
   if (pages > before) wish_for_huge_pages(block, before, pages);
-  note_given(std::size_t{pages} * page_bytes, static_cast<std::uint32_t>(clean));
   if (too_much) purge_excess();
   return true;
 }
@@ -148,14 +147,19 @@ void release(void* block) {
 }
 
 std::size_t usable_bytes(const void* block) {
-  return std::size_t{heap.extents.used_pages(index_of(block))} * page_bytes;
+  const PageIndex index = index_of(block);
+  const std::size_t bytes = std::size_t{heap.extents.used_pages(index)} * page_bytes;
+  heap.extents.want(index, bytes);  // who asks may use it
+  return bytes;
 }
 
 bool resize_in_place(void* block, std::size_t bytes, Patience patience) {
   const os::KeepErrno keep;
   const PageIndex index = index_of(block);
   const std::uint32_t pages = pages_of(bytes);
-  return pages != 0 && resize_pages(index, pages, patience);
+  if (pages == 0 || !resize_pages(index, pages, patience)) return false;
+  heap.extents.want(index, bytes);
+  return true;
 }
 
 void* resize(void* block, std::size_t bytes, Patience patience) {
@@ -192,7 +196,10 @@ const std::byte* shared(const void* address, std::size_t bytes) {
   const auto* at = static_cast<const std::byte*>(address);
   if (owns(at)) {
     const std::size_t behind = detail::bytes.load(std::memory_order_relaxed) - offset_of(at);
-    return bytes <= behind ? at : nullptr;
+    if (bytes > behind) return nullptr;
+    const std::uint64_t first = offset_of(at) / page_bytes;
+    const std::uint64_t end = divide_up(offset_of(at) + bytes, page_bytes);
+    return !heap.private_first || heap.in_file.all(first, end) ? at : nullptr;
   }
   const Statics& statics = heap.statics;
   const auto offset = static_cast<std::size_t>(at - statics.first);
@@ -202,8 +209,13 @@ const std::byte* shared(const void* address, std::size_t bytes) {
 
 Stats stats() {
   const Guard guard;
-  return {heap.extents.blocks(), heap.extents.used() * page_bytes,
-          heap.extents.dirty() * page_bytes, heap.allocations};
+  const std::uint64_t used = heap.extents.used(), dirty = heap.extents.dirty();
+  const std::uint64_t in_file = heap.mode.load(std::memory_order_relaxed) != Mode::shared ? 0
+                                : heap.private_first
+                                    ? heap.file_pages.load(std::memory_order_relaxed)
+                                    : used + dirty;
+  return {heap.extents.blocks(), used * page_bytes, dirty * page_bytes, in_file * page_bytes,
+          heap.allocations};
 }
 
 const char* why_small_pages() { return heap.why_small; }

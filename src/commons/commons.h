@@ -9,7 +9,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,18 +25,8 @@ inline constinit std::atomic<std::uintptr_t> apart{0};
 inline constinit std::atomic<std::size_t> apart_bytes{0};
 // How often pages have become holes.
 inline constinit std::atomic<std::uint64_t> punches{0};
-// Bit k: of the sizes from 2^k bytes on to the next power of two.
-[[nodiscard]] constexpr std::uint64_t sizes_like(std::size_t size) {
-  return std::bit_floor(std::uint64_t{size});
-}
-// What libc maps for itself, from 32 MiB on (glibc's DEFAULT_MMAP_THRESHOLD_MAX).
-inline constexpr std::uint64_t sizes_libc_maps = ~std::uint64_t{0} << 25;
-// Which of them are left to libc; until the first large allocation whatever may be.
-inline constinit std::atomic<std::uint64_t> left_sizes{sizes_libc_maps};
-// Smaller ones never are.
-inline constexpr std::size_t least_left_bytes = std::size_t{64} << 10;
-// The program has called so many collectives that it is in the midst of its work.
-inline constinit std::atomic<bool> calls_tell{false};
+// Somebody may know pages by more than their addresses.
+inline constinit std::atomic<bool> pages_are_known{false};
 }  // namespace detail
 
 // What this code allocates is no buffer of the program's, and not served: that of the MPI, whose
@@ -55,15 +44,6 @@ inline void keep_apart(std::uintptr_t code, std::size_t bytes) {
 // False: allocate() of so many bytes returns nullptr.
 [[nodiscard]] inline bool may_serve(std::size_t bytes) {
   return bytes >= detail::threshold.load(std::memory_order_relaxed);
-}
-
-// Whether a program's block of so many bytes is better off with libc: where large blocks have small
-// pages here, unless collectives use buffers of that size enough (left.cc). allocate() serves it
-// still.
-[[nodiscard]] bool is_left_now(std::size_t bytes);
-[[nodiscard]] inline bool is_left(std::size_t bytes) {
-  return (detail::left_sizes.load(std::memory_order_relaxed) & detail::sizes_like(bytes)) != 0 &&
-         is_left_now(bytes);
 }
 
 // Whether to wait for a thread that the kernel has interrupted while it had the bookkeeping: `all`,
@@ -132,18 +112,17 @@ struct Share {
 // block, or static variables after adopt_statics(). nullptr: not there.
 [[nodiscard]] const std::byte* shared(const void* address, std::size_t bytes);
 
+// The same of a buffer of a collective that this process is in. Where blocks are private until they
+// are used, its pages become shared when it has been offered often enough (sharing.cc). `full`:
+// every byte of it belongs to the collective, so that nobody else may write to one.
+[[nodiscard]] const std::byte* offer(const void* buffer, std::size_t bytes, bool full = true);
+// From now on what is private stays so: devices may know where pages are.
+inline void let_pages_stay() { detail::pages_are_known.store(true, std::memory_order_relaxed); }
+
 // Gives pages to what has none yet of a buffer that peers are about to write to: on this thread's
 // NUMA node, by its policy, and charged to its cgroup, where otherwise they would be those of the
 // peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
 void populate(const void* address, std::size_t bytes);
-
-// Peers are told of a buffer of a collective, here or elsewhere.
-void note_use(std::size_t bytes);
-// The program has called so many collectives on a communicator.
-inline void note_calls(std::uint32_t calls) {
-  constexpr std::uint32_t telling_calls = 100;
-  if (calls >= telling_calls) detail::calls_tell.store(true, std::memory_order_relaxed);
-}
 
 // As long as this is the same, what was populated still is. For who holds the buffer.
 [[nodiscard]] inline std::uint64_t populated_since() {
@@ -163,6 +142,7 @@ struct Stats {
   std::uint64_t blocks;         // live
   std::uint64_t bytes;          // of the live blocks, as asked for, rounded to pages
   std::uint64_t resident_free;  // freed bytes kept for reuse
+  std::uint64_t in_file;        // bytes, of blocks and free ones, that are the file's
   std::uint64_t allocations;    // since the process began
 };
 [[nodiscard]] Stats stats();

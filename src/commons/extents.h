@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/bits.h"
 #include "commons/bins.h"
 #include "commons/page.h"
 
@@ -78,6 +79,20 @@ class Extents {
            link(static_cast<PageIndex>(index)).load(std::memory_order_relaxed) == 0;
   }
   [[nodiscard]] std::uint32_t used_pages(PageIndex block) const { return map_[block].used; }
+  // The block that `page` is in.
+  [[nodiscard]] PageIndex block_of(PageIndex page) const {
+    while (map_[page].state == State::inside) --page;
+    return page;
+  }
+  // How many bytes of the block its owner has a use for: what was asked for last.
+  void want(PageIndex block, std::size_t bytes) {
+    const std::size_t unwanted = std::size_t{map_[block].used} * page_bytes - bytes;
+    if (map_[block].used > 1) map_[block + 1].previous = static_cast<PageIndex>(unwanted);
+  }
+  [[nodiscard]] std::size_t wanted_bytes(PageIndex block) const {
+    const std::uint32_t pages = map_[block].used;
+    return std::size_t{pages} * page_bytes - (pages > 1 ? map_[block + 1].previous : 0);
+  }
   [[nodiscard]] std::uint32_t pages() const { return pages_; }
   [[nodiscard]] std::uint64_t dirty() const { return dirty_; }
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }

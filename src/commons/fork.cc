@@ -96,6 +96,34 @@ const char* copy_from_file() {
   return copied ? nullptr : "reading it failed";
 }
 
+// Copies a run of blocks elsewhere, and moves the copy to its place.
+bool copy_run_elsewhere(std::uint64_t from, std::uint64_t to, bool have_file) {
+  const std::size_t at = from * page_bytes, bytes = (to - from) * page_bytes;
+  auto* const copy = static_cast<std::byte*>(os::map_private(bytes));
+  if (copy == nullptr) return false;
+  if (!have_file)
+    std::memcpy(copy, heap.base + at, bytes);
+  else if (!read_data(at, bytes, copy))
+    return false;
+  heap.in_file.clear(from, to);
+  return os::make_accessible(copy, bytes) &&  // and part of core dumps
+         os::move_mapping(copy, heap.base + at, bytes);
+}
+
+// All that lies between blocks.
+bool drop_what_is_free() {
+  PageIndex at = 0;
+  const auto drop_until = [&at](std::uint64_t end) {
+    return end <= at || os::drop_private(heap.address(at), (end - at) * page_bytes);
+  };
+  const bool all = heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
+    const bool dropped = drop_until(first);
+    at = first + pages;
+    return dropped;
+  });
+  return all && drop_until(heap.accessible_bytes / page_bytes);
+}
+
 // When the program has closed our descriptor, only the mapping still leads to the contents: each
 // run of blocks is copied elsewhere, and the copy moved to its place. (It cannot be seen which
 // pages are holes: they become resident.)
@@ -120,6 +148,25 @@ const char* copy_from_mapping() {
   return nullptr;
 }
 
+// Where blocks are private until used: the kernel copies what is private, and those of the file's
+// pages that are free are nobody's.
+const char* copy_what_is_shared(bool have_file) {
+  const std::uint64_t end = heap.accessible_bytes / page_bytes;
+  const bool copied = for_each_live_run([&](PageIndex first, std::uint32_t pages) {
+    const auto copy_run = [have_file](std::uint64_t from, std::uint64_t to) {
+      return copy_run_elsewhere(from, to, have_file);
+    };
+    return heap.in_file.for_each_run(first, std::uint64_t{first} + pages, true, copy_run);
+  });
+  const bool freed = copied && heap.in_file.for_each_run(0, end, true, [](auto from, auto to) {
+    return os::replace_private(heap.address(static_cast<PageIndex>(from)), (to - from) * page_bytes,
+                               true);
+  });
+  if (!freed) return "no address space, or reading it failed";
+  heap.in_file.clear(0, end);
+  return drop_what_is_free() ? nullptr : "free memory cannot be given back";
+}
+
 // pipe2, also when the program has used up its soft limit of descriptors.
 bool open_pipe(int (&ends)[2]) {
   if (::pipe2(ends, O_CLOEXEC) == 0) return true;
@@ -142,15 +189,16 @@ const char* copy_everything(bool have_file) {
   if (have_file && !(is_known ? heap.fork.fits : needed_bytes() < os::available_memory_bytes()))
     return "there is not enough memory";
   if (!make_statics_private()) return "its static variables cannot be copied";
+  if (heap.private_first) return copy_what_is_shared(have_file);
   return have_file ? copy_from_file() : copy_from_mapping();
 }
+
+}  // namespace
 
 bool this_thread_forks() {
   const pid_t forker = heap.forker.load(std::memory_order_relaxed);
   return forker != 0 && forker == ::gettid();
 }
-
-}  // namespace
 
 bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
   return for_each_data(offset, bytes, [&](std::size_t at, std::size_t length) {
@@ -174,6 +222,7 @@ void become_exclusive() {
     witness->store(1, std::memory_order_relaxed);
   heap.fork.fits = false;  // the parent's to release
   heap.forker.store(0, std::memory_order_relaxed);
+  heap.sharing.reset();
   heap.mutex.reset();
 }
 
@@ -196,6 +245,7 @@ void before_fork() {
   const int error = errno;
   if (is_stray_child()) become_exclusive();
   heap.mutex.lock();
+  heap.sharing.lock();
   heap.extents.settle();
   heap.forker.store(::gettid(), std::memory_order_relaxed);
   heap.fork.signals = before;
@@ -222,6 +272,7 @@ void after_fork_in_parent() {
   const sigset_t signals = heap.fork.signals;
   const int cancel = heap.fork.cancel;
   heap.forker.store(0, std::memory_order_relaxed);
+  heap.sharing.unlock();
   Guard::leave();
   ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   ::pthread_setcancelstate(cancel, nullptr);

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "commons/commons.h"
 #include "commons/extents.h"
+#include "commons/page_bits.h"
 #include "os/mapping.h"
 #include "os/memfd.h"
 #include "os/mutex.h"
@@ -51,11 +52,19 @@ struct Heap {
   bool huge = false;           // its large blocks ask for huge pages
   bool may_be_huge = false;    // it has some where it or the program asks for them
   const char* why_small = "";  // its file is a memfd, in which the kernel's settings decide
-  bool leaves = false;         // large blocks that no collective uses are libc's
   Extents extents;
-  std::atomic<std::uint64_t>* populated = nullptr;  // a bit a page: known to be there
-  Statics statics;                                  // their pages are in a block
-  std::uint64_t largest_bytes = 0;  // a program would not get more at once without Tutti
+  PageBits populated;  // known to be there
+  // sharing.cc: blocks are private memory until collectives use them.
+  bool private_first = false;
+  bool file_may_be_huge = false;              // the file has huge pages where it is asked to
+  os::Mutex sharing;                          // of who puts pages of the file into the range
+  PageBits in_file;                           // they have been
+  std::atomic<std::uint64_t> file_pages{0};   // how many
+  std::atomic<std::uint32_t> file_runs{0};    // about how many runs of them
+  std::uint8_t* uses = nullptr;               // of the buffer that begins at each page
+  std::atomic<std::uint64_t> born_shared{0};  // the sizes of blocks that are so from the start
+  Statics statics;                            // their pages are in a block
+  std::uint64_t largest_bytes = 0;            // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
   std::uint64_t most_used_pages = 0;  // at once, so far
   std::uint64_t budget_pages = 0;     // of the dirty ones; see allowed_pages()
@@ -86,6 +95,8 @@ extern constinit Heap heap;
   const auto* witness = heap.witness.load(std::memory_order_acquire);
   return witness != nullptr && witness->load(std::memory_order_relaxed) == 0;
 }
+// Whether it is in the midst of a fork, and has all mutexes.
+[[nodiscard]] bool this_thread_forks();
 // Turns this process, a child, into the owner of a private copy. Ends it if that fails.
 void become_exclusive();
 
@@ -148,17 +159,14 @@ inline void note_extremes() {
 // the budget: at its peak a program has no more for it.
 //
 // Also twice the largest block that was freed, which is glibc's rule, but of what is in use and
-// stays only a little more than what was in use at once. Unless libc serves some sizes; and of
-// those that it keeps, too, little stays here as well: what is free there would be free twice.
+// stays only a little more than what was in use at once.
 [[nodiscard]] inline std::uint64_t allowed_pages() {
   constexpr std::uint64_t little_pages = (std::uint64_t{8} << 20) / page_bytes;
   if (heap.budget_pages == 0) return 0;
-  const std::uint64_t left = detail::left_sizes.load(std::memory_order_relaxed);
   const std::uint64_t used = heap.extents.used(), unused = heap.most_used_pages - used;
   const std::uint64_t learned =
       std::min(heap.allowance_pages, heap.budget_pages + std::min(used, unused));
-  if (left == 0) return std::max(learned, std::min(heap.freed_pages, unused + little_pages));
-  return (left & ~detail::sizes_libc_maps) == 0 ? learned : std::min(learned, little_pages);
+  return std::max(learned, std::min(heap.freed_pages, unused + little_pages));
 }
 [[nodiscard]] inline bool too_much_is_dirty() { return heap.extents.dirty() > allowed_pages(); }
 // With the mutex held: a block of so many pages is about to be freed.
@@ -183,10 +191,12 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
 // Of holes, before anybody may have them.
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);
 
-// left.cc: as the range is made.
-void decide_what_is_left();
-// A block of `bytes` was made, of which so many pages have to be given memory.
-void note_given(std::size_t bytes, std::uint32_t pages);
+// sharing.cc, where blocks are private at first: whether those of so many bytes are not.
+[[nodiscard]] bool is_born_shared(std::size_t bytes);
+// Puts the file's pages, whatever they hold, into a block that is not in use yet.
+[[nodiscard]] bool share_new(PageIndex block, std::uint32_t pages);
+// Gives the pages of a free extent back, which is private then. False: they stay.
+[[nodiscard]] bool drop(PageIndex first, std::uint32_t pages);
 
 // populate.cc: these pages are about to become holes.
 void forget_populated(PageIndex first, std::uint32_t pages);

@@ -34,6 +34,18 @@ const char* why_not_ask() {
   return "";
 }
 
+// Where large blocks of the file have small pages, they are better off without it.
+void decide_who_is_private() {
+  const std::string_view wish = options().commons_private;
+  const bool has_huge_pages =
+      heap.huge && (*heap.why_small == '\0' || os::memfds_have_huge_pages());
+  heap.private_first = wish == "auto" ? !has_huge_pages : wish == "1";
+  if (!heap.private_first) return;
+  // As libc's memory has them.
+  heap.huge = os::huge_pages_come_unasked();
+  heap.may_be_huge = heap.huge;
+}
+
 }  // namespace
 
 bool create_file(std::size_t bytes) {
@@ -47,7 +59,9 @@ bool create_file(std::size_t bytes) {
                 : -1;
   heap.may_be_huge = heap.huge || heap.fd >= 0;
   if (heap.huge) heap.why_small = refused;
+  heap.file_may_be_huge = heap.fd >= 0 || os::memfds_have_huge_pages();
   if (heap.fd < 0) heap.fd = os::create_memfd(name, bytes, &heap.file);
+  decide_who_is_private();
   return heap.fd >= 0;
 }
 
@@ -67,7 +81,8 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
   const std::size_t bytes = std::size_t{end - first} * page_bytes;
   // Where small pages have been, their page table stays when they go, and would be used again.
   // Mapped anew, there is none.
-  if (os::refers_to(heap.fd, heap.file))
+  const bool in_file = !heap.private_first || heap.in_file.all(first, end);
+  if (in_file && os::refers_to(heap.fd, heap.file))
     (void)os::replace_shared(heap.fd, std::size_t{first} * page_bytes, at, bytes);
   if (heap.huge)
     os::prefer_huge_pages(at, bytes);

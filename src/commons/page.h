@@ -27,6 +27,7 @@ struct Page {
     PageIndex next;      // a free extent: its neighbours in the ring of its bin
   };
   // A block, or a punched extent: of those handed over, the one that was before it; 0: it is not.
+  // The second page of a block: how many bytes of the block nobody has a use for.
   PageIndex previous;
 };
 static_assert(sizeof(Page) == 16);

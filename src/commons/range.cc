@@ -48,17 +48,21 @@ std::uint64_t first_range_to_try() {
 // Everything of `bytes`, or nothing.
 const char* reserve(std::uint64_t bytes) {
   const std::uint64_t pages = bytes / page_bytes;
-  // The map, and behind it a bit a page.
-  const std::size_t map_bytes = pages * sizeof(Page) + round_up(pages / 8, page_bytes);
+  // The map, and behind it two bits and a byte a page.
+  const std::size_t bits_bytes = round_up(pages / 8, page_bytes);
+  const std::size_t map_bytes = pages * sizeof(Page) + 2 * bits_bytes + round_up(pages, page_bytes);
   auto* map = static_cast<Page*>(os::map_private(map_bytes));
   if (map == nullptr) return "no address space";
   const char* failure = "no file in memory";
   if (create_file(bytes)) {
     failure = "no address space";
-    void* base = os::map_shared(heap.fd, bytes, huge_page_bytes);
+    void* base = os::map_range(heap.private_first ? -1 : heap.fd, bytes, huge_page_bytes);
     if (base != nullptr) {
       heap.base = static_cast<std::byte*>(base);
-      heap.populated = reinterpret_cast<std::atomic<std::uint64_t>*>(map + pages);
+      auto* const bits = reinterpret_cast<std::byte*>(map + pages);
+      heap.populated.start(reinterpret_cast<std::atomic<std::uint64_t>*>(bits));
+      heap.in_file.start(reinterpret_cast<std::atomic<std::uint64_t>*>(bits + bits_bytes));
+      heap.uses = reinterpret_cast<std::uint8_t*>(bits + 2 * bits_bytes);
       heap.extents.start(map, static_cast<std::uint32_t>(pages),
                          reinterpret_cast<std::uintptr_t>(base) / page_bytes);
       wish_for_small_pages(0, static_cast<std::uint32_t>(pages));
@@ -89,7 +93,6 @@ void open_for_business() {
     heap.witness.store(witness, std::memory_order_release);  // pairs with is_stray_child()
   }
   heap.why_not = "";
-  decide_what_is_left();
   detail::threshold.store(std::max<std::size_t>(options().commons_threshold, page_bytes),
                           std::memory_order_relaxed);
   detail::base.store(reinterpret_cast<std::uintptr_t>(heap.base), std::memory_order_relaxed);
@@ -170,7 +173,9 @@ void purge(std::uint64_t pages, bool regrettable) {
     const std::size_t bytes = std::size_t{span.pages} * page_bytes;
     void* at = heap.address(span.first);
     forget_populated(span.first, span.pages);
-    const bool punched = exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
+    const bool punched = heap.private_first ? drop(span.first, span.pages)
+                         : exclusive        ? os::drop_private(at, bytes)
+                                            : os::drop_shared(at, bytes);
     if (punched) wish_for_small_pages(span.first, span.pages);
     const Guard guard(punched ? patience_ns : Guard::endless);
     if (!guard.is_in())

@@ -43,10 +43,15 @@ const char* move_in(const os::Pages& statics) {
   // What a fork needs must not be changed under the child by its parent.
   if (contain(statics, &heap)) return "Tutti is linked into the program";
   if (!os::is_only_thread()) return "the program has threads already";
-  if (heap.leaves && os::huge_pages_come_unasked()) return "they have huge pages where they are";
+  if (heap.private_first && os::huge_pages_come_unasked())
+    return "they have huge pages where they are";
   const std::size_t skipped = reinterpret_cast<std::uintptr_t>(statics.first) % huge_page_bytes;
   auto* block = static_cast<std::byte*>(allocate(skipped + statics.bytes, huge_page_bytes, true));
   if (block == nullptr) return "they are too large";
+  if (shared(block, skipped + statics.bytes) == nullptr) {
+    release(block);
+    return "the kernel refuses";
+  }
   const std::size_t offset = offset_of(block) + skipped;
   if (!copy_into(offset, statics) ||
       !os::replace_shared(heap.fd, offset, statics.first, statics.bytes)) {

@@ -357,9 +357,10 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
 
 // Some of my buffers, and the others can be mapped.
 bool Team::only_kernel_reaches(const coll::Work& work) const {
+  constexpr bool full = false;  // only asked for
   fabric::Way worst = fabric::Way::mapped;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
-    if (buffer != nullptr) worst = std::max(worst, host_.offer(buffer, work.bytes()).way);
+    if (buffer != nullptr) worst = std::max(worst, host_.offer(buffer, work.bytes(), full).way);
   return worst == fabric::Way::copied;
 }
 

@@ -248,8 +248,8 @@ class DeskFabric {
     if (peer == rank_) desk.note_staged(step % segment::slots);
     return desk.staging[step % segment::slots];
   }
-  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) {
-    return host_.offer(buffer, bytes);
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) {
+    return host_.offer(buffer, bytes, full);
   }
   void populate(const void* buffer, std::size_t bytes) { host_.populate(buffer, bytes); }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {

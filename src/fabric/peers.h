@@ -93,9 +93,9 @@ class Peers {
   [[nodiscard]] Route route() const { return route_; }
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
-  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes) const {
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) const {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
-    return memory::offer(buffer, bytes, ways_);
+    return memory::offer(buffer, bytes, ways_, full);
   }
   // Of a buffer that had its pages at the last call, and has them still, nothing is asked.
   void populate(const void* buffer, std::size_t bytes) {

@@ -74,7 +74,7 @@ void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uin
 void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
 void SimHost::surplus(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
-Card SimHost::offer(const void* buffer, std::size_t) {
+Card SimHost::offer(const void* buffer, std::size_t, bool) {
   Way possible[3];
   std::size_t count = 0;
   if (simulator_->ways_.mapped) possible[count++] = Way::mapped;

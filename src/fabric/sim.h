@@ -56,7 +56,7 @@ class SimHost {
   void surplus(int peer, std::size_t sent, std::size_t room);
 
   // How this rank's buffers can be reached is drawn anew for each of them.
-  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes);
+  [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true);
   void populate(const void*, std::size_t) const {}
   [[nodiscard]] std::byte* map(int peer, const Card& card) const;
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);

@@ -123,7 +123,7 @@ class TimedHost {
   void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
   void surplus(int, std::size_t, std::size_t) { std::abort(); }
 
-  [[nodiscard]] Card offer(const void* buffer, std::size_t) const {
+  [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
     return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
   }
   void populate(const void*, std::size_t) const {}

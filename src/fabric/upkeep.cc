@@ -56,8 +56,7 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
   return false;
 }
 
-void Upkeep::between_calls(std::uint32_t calls) {
-  commons::note_calls(calls);
+void Upkeep::between_calls() {
   const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
   if (look_until_quiet(now)) return;
   if (tending_.has_come()) [[unlikely]] {

@@ -46,7 +46,7 @@ class Upkeep {
   // After a call, the communicator's `calls`th.
   [[gnu::always_inline]] static void after_call(std::uint32_t calls) {
     if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
-      between_calls(calls);
+      between_calls();
   }
   // To be called by who waits, as often as it likes.
   static void while_waiting();
@@ -59,7 +59,7 @@ class Upkeep {
   static constexpr std::uint64_t waiting_share = 16, calls_share = 256;
   static constexpr int most_in_a_row = 16;  // looks that bring something forward after one call
 
-  static void between_calls(std::uint32_t calls);
+  static void between_calls();
   static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};

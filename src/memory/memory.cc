@@ -55,9 +55,8 @@ Introduction introduce(const Allowed& allowed) {
   return self;
 }
 
-Card offer(const void* buffer, std::size_t bytes, const Ways& ways) {
-  const std::byte* in_range = ways.mapped ? commons::shared(buffer, bytes) : nullptr;
-  if (ways.mapped) commons::note_use(bytes);
+Card offer(const void* buffer, std::size_t bytes, const Ways& ways, bool full) {
+  const std::byte* in_range = ways.mapped ? commons::offer(buffer, bytes, full) : nullptr;
   if (in_range != nullptr && commons::offset_of(in_range) + bytes <= ways.window_bytes) {
     return {reinterpret_cast<std::uint64_t>(in_range), Way::mapped,
             static_cast<std::uint32_t>((bytes >> 20) + 1)};

@@ -118,6 +118,7 @@ struct Ways {
   Windows* windows = nullptr;  // in which mapped buffers are seen
   bool detours = true;         // what only the kernel can copy may go through the segment
 };
-[[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways);
+// `full`: every byte of the buffer belongs to the collective.
+[[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways, bool full = true);
 
 }  // namespace tutti::memory

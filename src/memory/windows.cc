@@ -35,9 +35,7 @@ void Windows::look() {
 std::optional<std::int64_t> resident_of_peers() {
   const auto shared = os::resident_shared_bytes();
   if (!shared) return std::nullopt;
-  const commons::Stats own = commons::stats();
-  return static_cast<std::int64_t>(*shared) -
-         static_cast<std::int64_t>(own.bytes + own.resident_free);
+  return static_cast<std::int64_t>(*shared) - static_cast<std::int64_t>(commons::stats().in_file);
 }
 
 }  // namespace tutti::memory

@@ -85,6 +85,7 @@ void copy(void* to, const void* from, const void* device, std::size_t bytes) {
 void expect() {
   const std::lock_guard lock(g_looking);
   g_expected.store(true, std::memory_order_relaxed);
+  commons::let_pages_stay();
   g_found.store(Found::some, std::memory_order_relaxed);
 }
 
@@ -103,6 +104,7 @@ Found look() {
     seen = now;
   }
   const Found found = is_any_present() ? Found::some : Found::none;
+  if (found == Found::some) commons::let_pages_stay();
   g_found.store(found, std::memory_order_relaxed);
   return found;
 }

@@ -26,12 +26,13 @@ void* map_private(std::size_t bytes) {
   return result;
 }
 
-void* map_shared(int fd, std::size_t bytes, std::size_t alignment) {
+void* map_range(int fd, std::size_t bytes, std::size_t alignment) {
   auto* space = static_cast<std::byte*>(map(nullptr, bytes + alignment, PROT_NONE, anonymous, -1));
   if (space == nullptr) return nullptr;
   const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(space), alignment) -
                              reinterpret_cast<std::uintptr_t>(space);
-  void* result = map(space + before, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, fd);
+  void* result =
+      map(space + before, bytes, PROT_NONE, (fd < 0 ? anonymous : MAP_SHARED) | MAP_FIXED, fd);
   if (result == nullptr) {
     unmap(space, bytes + alignment);
     return nullptr;

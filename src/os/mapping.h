@@ -15,9 +15,9 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 // of core dumps.
 [[nodiscard]] void* map_private(std::size_t bytes);
 
-// `fd` from offset 0, shared, at a multiple of `alignment`; inaccessible, and left out of core
-// dumps, until make_accessible().
-[[nodiscard]] void* map_shared(int fd, std::size_t bytes, std::size_t alignment);
+// `fd` from offset 0, shared, or private memory (fd -1), at a multiple of `alignment`;
+// inaccessible, and left out of core dumps, until make_accessible().
+[[nodiscard]] void* map_range(int fd, std::size_t bytes, std::size_t alignment);
 [[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
 // Wishes for the pages that are to come, which the kernel may ignore.
 void prefer_huge_pages(void* at, std::size_t bytes);

@@ -89,6 +89,11 @@ bool write_file_at(int fd, std::size_t offset, const void* from, std::size_t byt
   return move_all(::pwrite, fd, offset, static_cast<const std::byte*>(from), bytes);
 }
 
+void punch_file(int fd, std::size_t offset, std::size_t bytes) {
+  (void)::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(bytes));
+}
+
 bool read_file_at(int fd, std::size_t offset, void* to, std::size_t bytes) {
   return move_all(::pread, fd, offset, static_cast<std::byte*>(to), bytes);
 }

@@ -31,4 +31,7 @@ struct FileId {
 // Reads all of [offset, offset + bytes); false when that fails.
 [[nodiscard]] bool read_file_at(int fd, std::size_t offset, void* to, std::size_t bytes);
 
+// Makes a hole of whole pages.
+void punch_file(int fd, std::size_t offset, std::size_t bytes);
+
 }  // namespace tutti::os

@@ -5,13 +5,17 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <iterator>
 
 #include "os/memfd.h"
+#include "os/small_file.h"
 
 namespace tutti::os {
 namespace {
@@ -54,6 +58,38 @@ int thread_count() {
   // A directory has two links more than directories in it.
   if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 3) return 0;
   return static_cast<int>(tasks.st_nlink) - 2;
+}
+
+bool is_huge_page(const void* address) {
+  // Documentation/admin-guide/mm/pagemap.rst: PAGEMAP_SCAN, its argument and PAGE_IS_HUGE.
+  struct Region {
+    std::uint64_t start, end, categories;
+  } found{};
+  struct Scan {
+    std::uint64_t size = sizeof(Scan), flags = 0, start = 0, end = 0, walk_end = 0, vec = 0;
+    std::uint64_t vec_len = 1, max_pages = 0, category_inverted = 0, category_mask = 0;
+    std::uint64_t category_anyof_mask = 0, return_mask = 0;
+  } scan;
+  constexpr std::uint64_t page_is_huge = 1 << 6;
+  scan.start = round_down(reinterpret_cast<std::uintptr_t>(address), page_bytes);
+  scan.end = scan.start + page_bytes;
+  scan.vec = reinterpret_cast<std::uintptr_t>(&found);
+  scan.category_mask = scan.return_mask = page_is_huge;
+  const int fd = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const int regions = ::ioctl(fd, _IOWR('f', 16, Scan), &scan);
+  ::close(fd);
+  return regions > 0;
+}
+
+bool has_pinned_memory() {
+  char text[4096];
+  if (!read_file("/proc/self/status", text)) return true;
+  for (const char* name : {"VmLck:", "VmPin:"}) {
+    const char* at = std::strstr(text, name);
+    if (at == nullptr || std::strtoull(at + std::strlen(name), nullptr, 10) != 0) return true;
+  }
+  return false;
 }
 
 TouchedRuns::TouchedRuns(const Pages& pages)

@@ -48,4 +48,11 @@ class TouchedRuns {
   std::uint64_t entries_[512] = {};
 };
 
+// Whether the page of private memory at `address` is part of a huge one (Linux 6.7; before, no).
+[[nodiscard]] bool is_huge_page(const void* address);
+
+// Whether pages of this process are locked into memory, or pinned for a device, as far as the
+// kernel counts that; true when that is not known.
+[[nodiscard]] bool has_pinned_memory();
+
 }  // namespace tutti::os

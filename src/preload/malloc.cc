@@ -26,8 +26,7 @@ using preload::next;
 namespace {
 
 bool is_served(const void* caller, std::size_t bytes) {
-  return commons::may_serve(bytes) && preload::malloc_is_served() && !commons::is_apart(caller) &&
-         !commons::is_left(bytes);
+  return commons::may_serve(bytes) && preload::malloc_is_served() && !commons::is_apart(caller);
 }
 
 void* take(const void* caller, std::size_t bytes, std::size_t alignment = 1, bool zero = false) {

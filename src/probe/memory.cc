@@ -81,7 +81,7 @@ Answer ptrace_scope() {
 
 // Whether a page that is touched in the file is a huge one.
 bool gives_huge_pages(int fd) {
-  void* at = os::map_shared(fd, os::huge_page_bytes, os::huge_page_bytes);
+  void* at = os::map_range(fd, os::huge_page_bytes, os::huge_page_bytes);
   if (at == nullptr) return false;
   struct stat status {};
   os::prefer_huge_pages(at, os::huge_page_bytes);
@@ -123,7 +123,7 @@ Answer huge_pages() {
       "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0), or as root: echo advise > "
       "/sys/kernel/mm/transparent_hugepage/shmem_enabled (fewer faults and TLB misses; without "
       "them "
-      "blocks that collectives do not use enough are left to libc)"};
+      "the kernel copies the first uses of a buffer)"};
 }
 
 Answer dev_shm() {

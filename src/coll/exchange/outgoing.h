@@ -111,7 +111,8 @@ class Outgoing {
       return place_.card.way;
     }
     const std::size_t before_last = (blocks_.size() - 1) * place_.stride;
-    place_.card = f_.offer(blocks_[0].address, before_last + longest());
+    const bool full = header_.shape == Shape::single || place_.stride == longest();
+    place_.card = f_.offer(blocks_[0].address, before_last + longest(), full);
     return place_.card.way;
   }
 
@@ -140,9 +141,20 @@ class Outgoing {
     }
   }
 
+  // Blocks that share pages with each other, and with nothing else, are offered as one first.
+  [[nodiscard]] bool are_adjacent() const {
+    const std::byte* behind = blocks_[0].address;
+    for (const Block& block : blocks_) {
+      if (block.bytes > 0 && block.address != behind) return false;
+      behind += block.bytes;
+    }
+    return true;
+  }
+
   // The table, once with cards; if the blocks are packed then, with their places instead.
   void list(std::byte* slot) {
     Way worst = gaps_ && use_ != Use::read ? Way::staged : Way::mapped;
+    if (!gaps_ && are_adjacent()) (void)f_.offer(blocks_[0].address, total_);
     const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Entry entry{{}, blocks_[i].bytes};

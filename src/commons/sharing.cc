@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Private until used. A small page of a file costs more than one of private memory: 1.3 us more, to
+// touch first and to give back (an EPYC in a virtual machine); and where THP is always, private
+// memory has huge pages. So where the file has small pages, blocks are private memory at first, and
+// the pages of a buffer become the file's, which peers see, when collectives have used it often.
+//
+// The pages are copied, and the file's are put in their place, while the program runs. Nobody may
+// write to a byte of a page meanwhile, and nobody can be kept from it: threads, pending messages,
+// devices. So only pages move that hold nothing but the buffer of a collective that this process is
+// in: MPI forbids everyone to write to that, and who reads it finds the same in the old page as in
+// the new one. A page that holds something else, too, stays; and the next blocks of that size are
+// the file's from the start.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "base/base.h"
+#include "commons/commons.h"
+#include "commons/heap.h"
+#include "os/huge_file.h"
+#include "os/keep_errno.h"
+#include "os/limits.h"
+#include "os/mapping.h"
+#include "os/memfd.h"
+#include "os/program.h"
+#include "os/uncancelled.h"
+
+namespace tutti::commons {
+namespace {
+
+// A page that is used costs the kernel 0.1 to 0.6 us more to copy than to map, and 2.1 us to move
+// (an EPYC in a virtual machine; Allreduce, 256 KiB to 64 MiB): so it pays when it is used so often
+// again, and nothing is lost of a temporary buffer.
+constexpr std::uint8_t telling_uses = 4;
+constexpr std::uint8_t refused = 255;  // no use is counted any more
+
+// Whoever moves pages of this process. The thread that forks has it already.
+class Sharing {
+ public:
+  Sharing() : mine_(!this_thread_forks()) {
+    if (mine_) heap.sharing.lock();
+  }
+  ~Sharing() {
+    if (mine_) heap.sharing.unlock();
+  }
+  Sharing(const Sharing&) = delete;
+  Sharing& operator=(const Sharing&) = delete;
+
+ private:
+  bool mine_;
+};
+
+// Bit k: of the sizes from 2^k bytes on to the next power of two.
+std::uint64_t sizes_like(std::size_t bytes) { return std::bit_floor(std::uint64_t{bytes}); }
+
+std::byte* address(std::uint64_t page) { return heap.base + page * page_bytes; }
+
+// A run of the file's pages among private ones is a mapping of its own, of which a process has some
+// 65 000, mostly for others. It need not be exact.
+constexpr std::uint32_t most_runs = 8192;
+
+bool may_have_more_runs() {
+  return heap.file_runs.load(std::memory_order_relaxed) < most_runs &&
+         os::refers_to(heap.fd, heap.file);
+}
+void count_runs(std::int32_t more) {
+  const std::uint32_t runs = heap.file_runs.load(std::memory_order_relaxed);
+  heap.file_runs.store(more < 0 && runs == 0 ? 0 : runs + static_cast<std::uint32_t>(more),
+                       std::memory_order_relaxed);
+}
+
+// Puts the file's pages, as they are, in the place of private ones.
+bool map_file(std::uint64_t first, std::uint64_t end) {
+  if (!os::replace_shared(heap.fd, first * page_bytes, address(first), (end - first) * page_bytes))
+    return false;
+  heap.in_file.set(first, end);
+  heap.file_pages.fetch_add(end - first, std::memory_order_relaxed);
+  return true;
+}
+
+// What has never been touched has no page in the file either.
+bool copy_touched(const os::Pages& pages, bool* all) {
+  os::TouchedRuns runs(pages);
+  for (os::Pages run; runs.next(&run);) {
+    if (!os::write_file_at(heap.fd, offset_of(run.first), run.first, run.bytes)) return false;
+    *all = run.bytes == pages.bytes;
+  }
+  return !runs.has_failed();
+}
+
+// The same where the file is to have huge pages.
+bool copy_in_huge_pages(std::uint64_t first, std::size_t bytes) {
+  auto* const space = static_cast<std::byte*>(os::map_private(2 * bytes));
+  if (space == nullptr) return false;
+  std::byte* const copy = space + round_up(reinterpret_cast<std::uintptr_t>(space), bytes) -
+                          reinterpret_cast<std::uintptr_t>(space);
+  const bool mapped = os::replace_shared(heap.fd, first * page_bytes, copy, bytes);
+  if (mapped) {
+    os::prefer_huge_pages(copy, bytes);
+    std::memcpy(copy, address(first), bytes);
+  }
+  os::unmap(space, 2 * bytes);
+  return mapped;
+}
+
+bool move(std::uint64_t first, std::uint64_t end) {
+  const std::size_t bytes = (end - first) * page_bytes;
+  const bool huge = heap.file_may_be_huge && bytes == huge_page_bytes &&
+                    first % (huge_page_bytes / page_bytes) == 0 && os::is_huge_page(address(first));
+  bool all_touched = false;
+  const bool copied =
+      huge ? copy_in_huge_pages(first, bytes) : copy_touched({address(first), bytes}, &all_touched);
+  if (!copied || !map_file(first, end)) {
+    os::punch_file(heap.fd, first * page_bytes, bytes);  // what is not used reads as zeros
+    return false;
+  }
+  if (huge)
+    os::prefer_huge_pages(address(first), bytes);
+  else if (heap.file_may_be_huge)
+    os::prefer_small_pages(address(first), bytes);
+  if (all_touched) os::populate(address(first), bytes);  // a fault for each page less
+  return true;
+}
+
+// Piece by piece, so that little is there twice.
+bool move_all(std::uint64_t first, std::uint64_t end) {
+  constexpr std::uint64_t piece = huge_page_bytes / page_bytes;
+  return heap.in_file.for_each_run(first, end, false, [](std::uint64_t at, std::uint64_t behind) {
+    if (!may_have_more_runs()) return false;
+    count_runs(1);
+    for (std::uint64_t next = 0; at < behind; at = next) {
+      next = std::min(behind, round_down(at, piece) + piece);
+      if (!move(at, next)) return false;
+    }
+    return true;
+  });
+}
+
+// Whether each page of the buffer holds nothing else that the program could have a use for.
+bool is_alone(const std::byte* at, std::size_t bytes) {
+  const std::uint64_t offset = offset_of(at), end = offset + bytes;
+  if (offset % page_bytes != 0) return false;
+  if (end % page_bytes == 0) return true;
+  const PageIndex block = heap.extents.block_of(static_cast<PageIndex>(offset / page_bytes));
+  return end == block * page_bytes + heap.extents.wanted_bytes(block);
+}
+
+void share_from_birth(const std::byte* at) {
+  const auto page = static_cast<PageIndex>(offset_of(at) / page_bytes);
+  const std::size_t bytes = heap.extents.wanted_bytes(heap.extents.block_of(page));
+  heap.born_shared.fetch_or(sizes_like(bytes), std::memory_order_relaxed);
+}
+
+// Devices and the kernel may know pages by more than their address: what they have pinned must not
+// go. That of devices is not counted with some of them.
+bool may_move() {
+  return !detail::pages_are_known.load(std::memory_order_relaxed) && !os::has_pinned_memory();
+}
+
+bool share_now(const std::byte* at, std::size_t bytes) {
+  if (!is_alone(at, bytes)) {
+    share_from_birth(at);
+    return false;
+  }
+  if (!may_move()) return false;
+  const os::Uncancelled uncancelled;
+  const Sharing sharing;
+  return move_all(offset_of(at) / page_bytes, divide_up(offset_of(at) + bytes, page_bytes));
+}
+
+// Counts this use.
+bool is_due(std::uint64_t page) {
+  const std::atomic_ref<std::uint8_t> uses(heap.uses[page]);
+  const std::uint8_t before = uses.load(std::memory_order_relaxed);
+  if (before == refused) return false;
+  const auto now = static_cast<std::uint8_t>(before + 1);
+  uses.store(now < telling_uses ? now : refused, std::memory_order_relaxed);
+  return now >= telling_uses;
+}
+
+}  // namespace
+
+const std::byte* offer(const void* buffer, std::size_t bytes, bool full) {
+  const std::byte* at = shared(buffer, bytes);
+  if (at != nullptr || !heap.private_first || !owns(buffer)) return at;
+  const auto* const mine = static_cast<const std::byte*>(buffer);
+  const os::KeepErrno keep;
+  if (!full || bytes == 0 || !is_due(offset_of(mine) / page_bytes) || !share_now(mine, bytes))
+    return nullptr;
+  return shared(buffer, bytes);
+}
+
+bool is_born_shared(std::size_t bytes) {
+  return (heap.born_shared.load(std::memory_order_relaxed) & sizes_like(bytes)) != 0;
+}
+
+bool share_new(PageIndex block, std::uint32_t pages) {
+  const Sharing sharing;
+  return heap.in_file.for_each_run(block, std::uint64_t{block} + pages, false,
+                                   [](std::uint64_t first, std::uint64_t end) {
+                                     if (!may_have_more_runs() || !map_file(first, end))
+                                       return false;
+                                     count_runs(1);
+                                     return true;
+                                   });
+}
+
+bool drop(PageIndex first, std::uint32_t pages) {
+  const std::uint64_t end = std::uint64_t{first} + pages;
+  for (PageIndex at = first; at < end; ++at)
+    if (heap.uses[at] != 0) heap.uses[at] = 0;
+  return heap.in_file.for_each_run(first, end, true, [](std::uint64_t at, std::uint64_t behind) {
+    return os::drop_shared(address(at), (behind - at) * page_bytes);
+  }) && heap.in_file.for_each_run(first, end, false, [](std::uint64_t at, std::uint64_t behind) {
+    return os::drop_private(address(at), (behind - at) * page_bytes);
+  }) && heap.in_file.for_each_run(first, end, true, [](std::uint64_t at, std::uint64_t behind) {
+    // Else they stay the file's: holes of it.
+    if (!os::replace_private(address(at), (behind - at) * page_bytes, true)) return true;
+    heap.in_file.clear(at, behind);
+    heap.file_pages.fetch_sub(behind - at, std::memory_order_relaxed);
+    count_runs(-1);
+    return true;
+  });
+}
+
+}  // namespace tutti::commons

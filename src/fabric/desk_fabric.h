@@ -3,12 +3,13 @@
 //   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
 //                            when an error has been met, and the collective then is not done
 //   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
-//   host.may_fold()          whether who runs the algorithm may apply the operation of a late one
-//   host.has_read_in_vain()  whether what was read or written may be none; the host then has failed
+//   host.may_fold()          whether this thread may apply the operation of a late reduction
+//   host.has_read_in_vain()  whether memory that was read or written may have been that of a peer
+//                            that has gone; the host then has failed
 //   host.offer, host.populate, host.map, host.read, host.write, host.scratch
-// A condition is a struct with `bool poll(Watch&)`, which fills in the word to watch when it does
-// not hold yet, `bool accept()`, which then looks whether all is well, and `resume()`, which yields
-// the awaited value.
+// A condition is a struct with three functions. `bool poll(Watch&)` says whether it holds, and
+// fills in the word to watch if not. `bool accept()` then looks whether all is well. `resume()`
+// yields the awaited value.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace tutti::fabric {
 
 using segment::Desk;
 
-// The word whose change is awaited and what it held; and for which step, on which desks: a member
-// that has finished that step has done all that this wait can be for.
+// The word whose change is awaited and what it held. And the step that the wait is about, with the
+// desks of all members: a member that has finished that step cannot be the one that is waited for.
 struct Watch {
   const std::atomic<std::uint64_t>* word = nullptr;
   std::atomic<std::uint32_t>* sleepers = nullptr;
@@ -35,8 +36,8 @@ struct Watch {
 template <class Host>
 class DeskFabric {
  public:
-  // `desks` holds one pointer a member, in rank order, and outlives the fabric. Steps are counted
-  // from `before` on: for tests of what happens after years.
+  // `desks` holds one pointer for each member, in rank order, and outlives the fabric. Steps are
+  // counted from `before` on, so that tests can see what happens after years.
   DeskFabric(Host& host, std::span<Desk* const> desks, int rank, Step before = 0)
       : host_(host), desks_(desks), rank_(rank), step_(before), everyone_done_(before) {}
 
@@ -68,8 +69,8 @@ class DeskFabric {
     fill(line.payload);
     line.step.store(step, std::memory_order_release);  // pairs with the load in Posted::poll
     host_.wake(line.step, mine.sleepers);
-    // The next post's line is in the caches of those who read it last: to get it takes as long as
-    // to post it.
+    // The line of the next post is in the caches of those who read it last. To fetch it takes as
+    // long as to post it.
     __builtin_prefetch(&mine.lines[(step + 1) % segment::ring], 1);
   }
 
@@ -109,7 +110,7 @@ class DeskFabric {
   };
   [[nodiscard]] auto posted(int peer, Step step) { return await(Posted{this, peer, step}); }
 
-  // What that yielded.
+  // What posted(peer, step) yielded.
   [[nodiscard]] const std::byte* payload(int peer, Step step) const {
     return desks_[static_cast<std::size_t>(peer)]->lines[step % segment::ring].payload;
   }
@@ -152,8 +153,8 @@ class DeskFabric {
     segment::Share& share = desks_[static_cast<std::size_t>(rank_)]->share;
     // Published by the release in the post() that follows.
     share.claimed.store(step << segment::share_count_bits, std::memory_order_relaxed);
-    // Who still waits for the chunks of an earlier step may see this instead, and must then see
-    // what those who landed them wrote: pairs with Landed::poll.
+    // A member that still waits for the chunks of an earlier step may see this word instead. It
+    // must then see what the members that landed those chunks wrote: pairs with Landed::poll.
     share.landed.store(step << segment::share_count_bits, std::memory_order_release);
   }
 
@@ -196,7 +197,7 @@ class DeskFabric {
     return await(Landed{this, peer, step, chunks});
   }
 
-  // The same, or that this member may take chunks itself.
+  // The same; holds also when this member may take chunks itself.
   struct Folding {
     Landed landed;
     bool poll(Watch& watch) const { return landed.fabric->host_.may_fold() || landed.poll(watch); }
@@ -271,8 +272,8 @@ class DeskFabric {
     return ((word ^ step << segment::share_count_bits) & ~count_mask) == 0;
   }
 
-  // Whether a word of a peer's share counts so many of `step`; or is of another one, if that will
-  // do.
+  // Whether a word of a peer's share counts `count` of `step`. `other_step`: the answer where the
+  // word is of another step.
   [[nodiscard]] bool counted(std::atomic<std::uint64_t> segment::Share::*word, int peer, Step step,
                              std::uint32_t count, bool other_step, Watch& watch) const {
     Desk& desk = *desks_[static_cast<std::size_t>(peer)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The desks of virtual ranks, in private memory. Staging slots are left as they come: whoever reads
-// one has waited for who wrote it, and most slots of most desks are never touched.
+// The desks of virtual ranks, in private memory. Staging slots are not set to zero: a rank that
+// reads one has waited for the rank that wrote it, and most slots of most desks are never touched.
 #pragma once
 
 #include <cstddef>

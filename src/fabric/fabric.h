@@ -2,7 +2,7 @@
 // fabric: what algorithms are written over. One concept, three hosts: `node` (ranks are processes,
 // waits block), `sim` (ranks are coroutines of one thread, under a seeded scheduler) and `timed`
 // (the same, on a machine's virtual time). All run the same DeskFabric on the same desk layout, so
-// what is simulated is the protocol itself.
+// what is simulated is the protocol itself. Words: docs/glossary.md.
 //
 // The protocol. Members count steps; a collective takes the same number of steps on each of them.
 //   room(s)       awaits that my line of step s is no longer read by anyone
@@ -17,8 +17,8 @@
 //   claim(q, s, n)         takes one of q's n chunks, or none (after posted(q, s) only)
 //   land(q, s)             the chunk is done
 //   landed(q, s, n)        awaits that all of q's chunks are
-//   folding(q, s, n)       the same, or that whoever runs this may do them: operations of late
-//                          reductions (coll/late/) only threads of the rank may apply
+//   folding(q, s, n)       the same, or that this thread may do them: only threads of the rank may
+//                          apply the operation of a late reduction (coll/late/)
 // Or a pipe from one member to one other, through its staging slots:
 //   produce(s, n)          the first n pieces are there (after open_share(s) and post(s))
 //   produced(q, s, n)      awaits that; a piece is then taken out and reported by land(q, s)
@@ -80,19 +80,19 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.everyone_arrived() } -> std::same_as<void>;
                    // Which way this collective takes; the last call counts.
                    { f.take(Route::line) } -> std::same_as<void>;
-                   // Around the parts of a collective that move data, and from when its members
-                   // have come until all of it is in place: they are timed together, and should
-                   // take all members alike. A lane leaves waits out.
+                   // Stand around the parts of a collective that move data: from when its members
+                   // have come until all of it is in place. The parts are timed together, and
+                   // should take all members equally long. A lane leaves waits out.
                    { f.begin_work() } -> std::same_as<void>;
                    { f.end_work() } -> std::same_as<void>;
-                   // The same, where whoever comes takes chunks: how many bytes they have is said
-                   // by pause().
+                   // The same, where any member takes chunks. pause() says how many bytes they
+                   // have.
                    { f.begin_shared_work() } -> std::same_as<void>;
-                   // So many bytes were moved or computed since the last pause: a simulated rank
+                   // This many bytes were moved or computed since the last pause. A simulated rank
                    // may be overtaken here, and its time passes.
                    { f.pause(n) } -> Awaitable;
-                   // A hint: this member has done its part, and before it does that of others,
-                   // those who share its core may have it.
+                   // A hint: this member has done its own part. Ranks that share its core may have
+                   // the core before it does the part of others.
                    { f.step_aside() } -> std::same_as<void>;
                    { f.on(Executor::rank) } -> Awaitable;  // goes on there
 
@@ -109,7 +109,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // segment::staging_bytes of memory of `peer`, for `step`.
                    { f.staging(peer, step) } -> std::same_as<std::byte*>;
                    { f.offer(source, n) } -> std::same_as<Card>;
-                   // Peers will write to what is offered: its pages are to be this rank's.
+                   // Peers will write to this buffer, so its pages are to be this rank's.
                    { f.populate(buffer, n) } -> std::same_as<void>;
                    {
                      f.map(peer, card)

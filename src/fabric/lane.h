@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/lane: the ranks are real, and a wait suspends the algorithm. Whoever drives the lane then
-// resumes it, when what it waits for has come; see progress/.
+// fabric/lane: the ranks are real, and a wait suspends the algorithm. The thread that drives the
+// lane resumes it when what it waits for has come; see progress/.
 #pragma once
 
 #include <coroutine>
@@ -54,8 +54,8 @@ class LaneHost : public Peers {
     return {*this};
   }
 
-  // While the algorithm is suspended no time is counted. So where members take chunks, the time is
-  // that of the chunks that this one got.
+  // No time is counted while the algorithm is suspended. So where members take chunks, the time is
+  // that of the chunks that this member got.
   void begin_work() {
     working_ = true;
     Peers::begin_work();
@@ -74,8 +74,8 @@ class LaneHost : public Peers {
     return shared_ ? paused_bytes_ : bytes;
   }
 
-  // Who drives from now on. `only_posts`: the algorithm says what the others wait for, and leaves
-  // the work for later.
+  // Says who drives from now on. `only_posts`: the algorithm tells the others what they wait for,
+  // and leaves the work for later.
   void driven_by(Executor driver, bool only_posts) {
     driver_ = driver;
     only_posts_ = only_posts;
@@ -91,8 +91,8 @@ class LaneHost : public Peers {
   }
   // Whether this driver is the one that the algorithm wants.
   [[nodiscard]] bool may_go_on() const { return wanted_ == Executor::either || wanted_ == driver_; }
-  // Lets the suspended algorithm go on up to its next wait. False: it cannot yet; `watch` then says
-  // for what it waits, unless it is for another driver.
+  // Lets the suspended algorithm go on up to its next wait. False: it cannot yet. `watch` then says
+  // what it waits for, unless that is another driver.
   [[nodiscard]] bool resume(Watch& watch) {
     if (!may_go_on() || !suspended_.ready(suspended_.awaiter, watch)) return false;
     if (working_) Peers::begin_work();

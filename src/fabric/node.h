@@ -17,7 +17,7 @@ class NodeHost : public Peers {
   struct Await {
     NodeHost& host;
     Condition condition;
-    [[gnu::always_inline]] bool await_ready() {  // most of what a small call waits is over by then
+    [[gnu::always_inline]] bool await_ready() {  // a small call has mostly nothing to wait for here
       if (host.failed()) [[unlikely]]
         return false;
       Watch watch;
@@ -40,17 +40,17 @@ class NodeHost : public Peers {
  private:
   // Polls before anything else is tried, without the pause that makes a poll slow.
   static constexpr int tight_polls = 64;
-  // Short at first, to name a killed rank before the launcher ends the others.
+  // The first nap is short, so that a killed rank is named before the launcher ends the others.
   static constexpr std::int64_t first_nap_ns = 100'000;
   static constexpr std::int64_t longest_nap_ns = 100'000'000;
-  // Where peers may need this rank's MPI to go on (one that locks a window of its, say) before they
-  // can come to the collective.
+  // For ranks whose MPI must go on, as peers may need it before they can come to the collective
+  // (one that locks a window of this rank, say).
   static constexpr std::int64_t longest_nap_with_upkeep_ns = 1'000'000;
   static constexpr std::int64_t polls_per_upkeep = 32;
 
-  // Polls until the condition holds, ever more patiently. How long it spins adapts: when yielding
-  // is what helped, another rank needed this core, and the next wait yields sooner; where somebody
-  // else computes on it, yielding does not help. False when the wait is in vain.
+  // Polls until the condition holds, then yields, then sleeps. False when the wait is in vain. How
+  // long it spins adapts. If yielding helped, another rank needed this core, and the next wait
+  // yields sooner. If somebody else computes on the core, yielding does not help.
   template <class Poll>
   [[nodiscard, gnu::noinline]] bool wait(Poll poll) {
     Watch watch;

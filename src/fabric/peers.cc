@@ -32,11 +32,12 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     const bool has_failed = watch.desks[i]->failed.load(std::memory_order_acquire) != 0;
     if (!has_failed && !has_ended(i)) continue;
-    // Looked at once more after its end is known: its last act may have been the awaited one, or
-    // it may have done its part and left for good, or have failed in a later call.
+    // Look at the word once more after the member's end is known. Its last act may have been the
+    // awaited one; or it may have done its part and left for good, or have failed in a later call.
     if (watch.word->load(std::memory_order_acquire) != watch.seen) return false;
     ++gone;
-    // Where members called different things their steps may say nothing; but nobody else is left.
+    // A member that has finished the step is not waited for. But if nobody else is left, its steps
+    // may say nothing: members may have called different things.
     if (gone + 1 < peers_.size() &&
         watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step)
       continue;
@@ -63,7 +64,7 @@ bool Peers::meet_loss() {
 void Peers::give_up(int peer, const Status& status) {
   gave_up_ = true;
   memory::Reach::note_in_vain();
-  // Who ended in the midst of a copy is lost, whatever the copy said.
+  // A peer that ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
   if (fail()) return;
   if (status.error == ESRCH || (pid != 0 && os::has_ended(pid)))

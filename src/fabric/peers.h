@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both hosts of real ranks share (fabric/node.h and fabric/lane.h): how the memory of the
-// other members is reached, what is said when they are gone, and what a collective tells of itself.
+// What both hosts of real ranks share (fabric/node.h and fabric/lane.h): how they reach the memory
+// of the other members, what they say when these are gone, and what a collective tells of itself.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace tutti::fabric {
 
-// What is said when the ranks cannot go on together. The collective then stays undone.
+// What to call when the ranks cannot go on together. The collective then stays undone.
 struct Emergencies {
   void* context = nullptr;
   void (*peer_lost)(void* context, int peer) = nullptr;
@@ -58,25 +58,24 @@ class Peers {
     if (!fail()) emergencies_.surplus(emergencies_.context, peer, sent, room);
   }
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  // No collective is begun or goes on any more; another thread may be in one. Says whether that was
-  // so before.
+  // From now on no collective begins or goes on; another thread may be in one. Returns whether this
+  // had failed before.
   bool fail() { return failed_.exchange(true, std::memory_order_relaxed); }
 
   // Whether a member's process has ended, as far as that can be known.
   [[nodiscard]] bool has_ended(std::size_t member) const;
-  // To be asked before the others are told that something is done, or that all has succeeded:
-  // whether memory could not be copied, or that of a member that has gone was let go, perhaps while
-  // it was read. It has failed then, and nobody is to take what has become of it for a result.
+  // Whether memory could not be copied, or a member has gone and its memory was let go, perhaps
+  // while it was read. Then this has failed, and nobody may take what was read for a result. To be
+  // asked before the others are told that something is done, or that all has succeeded.
   [[nodiscard]] bool has_read_in_vain() {
     return memory::Reach::any_in_vain() && (gave_up_ || (route_ != Route::line && meet_loss()));
   }
-  // Whether a member is dead, or has failed, for whom this wait would be; or waits for this one in
-  // a call that does not match, if this rank itself is waiting.
+  // Whether nobody will end this wait: the member that could is dead or has failed. If this rank
+  // itself is waiting, also: a member waits for this one in a call that does not match.
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
 
   // What the collective reports of itself, for its engine.
-  // `timed`: how long its work takes is asked afterwards. Reading the clock costs as much as a
-  // line.
+  // `timed`: work_ticks() will be asked afterwards. Reading the clock costs as much as a line.
   void begin_call(bool timed) {
     timed_ = timed;
     work_ticks_ = 0;
@@ -97,7 +96,7 @@ class Peers {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
     return memory::offer(buffer, bytes, ways_, full);
   }
-  // Of a buffer that had its pages at the last call, and has them still, nothing is asked.
+  // Nothing is done for a buffer that had its pages at the last call and has them still.
   void populate(const void* buffer, std::size_t bytes) {
     if (!ways_.mapped || threads()) return;
     const std::uint64_t since = commons::populated_since();
@@ -118,7 +117,8 @@ class Peers {
       grow_scratch(bytes);
     return scratch_.get();
   }
-  // Between two collectives: gives back what only a large one needed, `moved` bytes of it.
+  // Between two collectives: gives back what only a large one needed. The last one moved `moved`
+  // bytes.
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
       free_scratch();
@@ -142,7 +142,7 @@ class Peers {
   segment::Patience patience_;
   Emergencies emergencies_;
   std::atomic<bool> failed_{false};
-  bool gave_up_ = false;  // as memory of a peer could not be reached
+  bool gave_up_ = false;  // memory of a peer could not be reached
   Route route_ = Route::line;
   bool timed_ = false;
   std::uint64_t work_began_ = 0;

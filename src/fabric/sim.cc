@@ -7,9 +7,9 @@
 namespace tutti::fabric {
 namespace {
 
-// Interrupts nest: whoever runs on top of another can be interrupted too, this deep.
+// Interrupts nest: a rank that runs on top of another can be interrupted too, this deep.
 constexpr int max_depth = 3;
-// One possible interrupt in so many is one, and then brings at most so many turns.
+// One in `interrupt_period` chances becomes an interrupt, of fewer than `max_turns` turns.
 constexpr unsigned interrupt_period = 4;
 constexpr unsigned max_turns = 6;
 

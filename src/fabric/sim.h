@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks; a
+// fabric/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks. A
 // seeded scheduler picks who goes on, so that one seed is one interleaving and can be run again.
 //
-// A rank can be overtaken wherever the others can tell the difference: at every wait (it is
-// suspended even if it need not wait), and in the midst of its work, right after a store that
-// others look at and right before it touches a peer's memory (others are then run on top of it).
+// A rank can be overtaken wherever the others can tell the difference. One such place is every
+// wait: the rank is suspended even if it need not wait. Two more are in the midst of its work:
+// right after a store that others look at, and right before it touches a peer's memory. There
+// others run on top of it.
 #pragma once
 
 #include <coroutine>
@@ -91,15 +92,15 @@ class Simulator {
   [[nodiscard]] SimFabric& fabric(int rank) { return *fabrics_[static_cast<std::size_t>(rank)]; }
   std::mt19937_64& random() { return random_; }
 
-  // Starts body(rank) for every rank, in random order, and runs until all have ended. False when
-  // some wait for what cannot happen any more; `stuck` then counts them, and the simulator cannot
-  // be used again.
+  // Starts body(fabric) for every rank, in random order, and runs until all have ended. False: some
+  // wait for what cannot happen any more. `stuck` then counts them, and the simulator cannot be
+  // used again.
   using Body = std::function<Task(SimFabric&)>;
   [[nodiscard]] bool run(const Body& body, int* stuck = nullptr);
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
-  // Kernel copies so far from or to buffers whose card does not say that they can be copied.
+  // Kernel copies so far of buffers whose card does not allow it.
   [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
@@ -123,8 +124,8 @@ class Simulator {
 
   std::mt19937_64 random_;
   SimWays ways_;
-  // Ranks are tried in the order of order_, which is reshuffled one turn in calm_: with a large
-  // calm_ some ranks run far ahead and others far behind.
+  // Ranks are tried in the order of order_. One turn in calm_ reshuffles it. So with a large calm_
+  // some ranks run far ahead and others far behind.
   std::vector<int> order_;
   unsigned calm_;
   int depth_ = 0;  // of interrupts within interrupts

@@ -18,17 +18,17 @@ struct Free {
   Free* next;
 };
 
-// A frame may be released by another thread than the one that asked for it: so that the one does
-// not hoard what the other lacks, a list has an end.
+// Another thread may release a frame than the one that asked for it. So a list has an end: else one
+// thread would hoard what the other lacks.
 constexpr int longest_list = 64;
 
 struct List {
   Free* head = nullptr;
-  int room = 0;  // for so many more; none before the thread's first frame and after its end
+  int room = 0;  // how many more fit; none before the thread's first frame and after its end
 };
 constinit thread_local std::array<List, classes> lists{};
 
-// Apart from the lists, so that these need no look whether they are constructed.
+// Stands apart from the lists. So these have no constructor, and no access has to look for one.
 struct Emptier {
   Emptier() {
     for (List& list : lists) list.room = longest_list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fabric/timed: virtual time. Ranks of a machine that nobody has here run the real coroutines over
-// real desks, in one thread, and what they do takes as long as it would there. The events are
-// discrete and nothing is drawn: a run is always the same.
+// real desks, in one thread. What they do takes as long as it would there. Events are discrete and
+// nothing is drawn, so a run is always the same.
 //
 // The machine is that of Denis et al. 2019. It has cores, and every rank has two executors: itself,
 // on an application core, and its progress thread, on some core. Its program is: call a nonblocking
@@ -11,15 +11,15 @@
 //   progress  at any time
 //   either    the rank in the call until there is work or something to wait for; then the progress
 //             thread; and again the rank, when it waits for the collective
-// A core runs one coroutine at a time, until that waits, moves away or ends (as user-level threads
-// do, and operating systems with transfers so much shorter than their time slices); those that are
-// ready come one after the other. What a rank computes is not interrupted either, unless the
-// machine says so: the progress thread then goes first, as a kernel thread does that wakes from
+// A core runs one coroutine at a time, until that waits, moves away or ends; those that are ready
+// come one after the other. (User-level threads do so, and operating systems where transfers are
+// much shorter than time slices.) What a rank computes is not interrupted either, unless the
+// machine says so. Then the progress thread goes first, as a kernel thread does that wakes from
 // sleep, and communicating and computing on one core share the time as well as they can.
 //
-// Time passes in pause(bytes), which an algorithm awaits after it has moved or computed so many
-// bytes, in one transfer or several, and before it tells others; and for the rank's computation.
-// Flags take none: at the sizes for which anybody overlaps, they are short beside transfers.
+// Time passes for the rank's computation, and in pause(bytes). An algorithm awaits that after it
+// has moved or computed so many bytes, in one transfer or several, and before it tells others.
+// Flags take no time: at the sizes for which anybody overlaps, they are short beside transfers.
 #pragma once
 
 #include <coroutine>
@@ -152,12 +152,12 @@ class TimedMachine {
 
   [[nodiscard]] int ranks() const { return static_cast<int>(seats_.size()); }
 
-  // Runs the program on every rank, from time 0 on, with body(fabric) as the collective. False when
-  // some wait for what cannot happen any more; the machine cannot be used again then.
+  // Runs the program on every rank, from time 0 on, with body(fabric) as the collective. False:
+  // some wait for what cannot happen any more. The machine cannot be used again then.
   using Body = std::function<Task(TimedFabric&)>;
   [[nodiscard]] bool run(const Body& body, const Program& program);
 
-  // Of the last run: when each rank was through, when all were, and what happened.
+  // The last run: when each rank was through, when all were, and what happened.
   [[nodiscard]] std::int64_t end_ns(int rank) const { return ranks_[index(rank)].end_ns; }
   [[nodiscard]] std::int64_t end_ns() const;
   [[nodiscard]] const Trace& trace() const { return trace_; }
@@ -167,7 +167,7 @@ class TimedMachine {
 
   // Where a rank is in its program.
   enum class Phase : std::uint8_t { calling, computing, waiting, ended };
-  // What its collective is doing; parked: it could go on if the rank did not compute.
+  // What its collective is doing. parked: it could go on if the rank did not compute.
   enum class State : std::uint8_t { ready, running, paused, waiting, parked, over };
 
   struct Rank {
@@ -195,7 +195,7 @@ class TimedMachine {
     std::int64_t since_ns = 0;
     int computing = -1;  // the rank that has computing to do here
     bool computes = false;
-    std::uint64_t turn = 0;  // of computing: an event of an interrupted one is void
+    std::uint64_t turn = 0;  // of computing: the event of an interrupted turn is void
   };
   struct Event {
     std::int64_t at_ns;
@@ -213,8 +213,8 @@ class TimedMachine {
     return ranks_[index(rank)].by == Executor::rank ? seat.rank_core : seat.progress_core;
   }
 
-  // What moving or folding so many bytes takes on this core, from so many places, as things stand.
-  // All that is to be known of caches, NUMA domains and shared bandwidth belongs here.
+  // How long this core takes to move or fold so many bytes, from so many places. All that is to be
+  // known of caches, NUMA domains and shared bandwidth belongs here.
   [[nodiscard]] std::int64_t transfer_ns(std::size_t bytes, int transfers, int core) const;
 
   // Called by awaiters, of the rank that runs.

@@ -10,15 +10,15 @@
 namespace tutti::fabric {
 
 namespace {
-// What a message takes at least. Some machines' ticks come 26 at a time.
+// How long a message takes at least. The ticks of some machines come 26 at a time.
 constexpr std::uint64_t least_ticks = 64;
 }  // namespace
 
 bool UsualLook::exceeded_by(std::uint64_t ticks) {
   const std::uint64_t usual = usual_.load(std::memory_order_relaxed), took = ticks * parts;
   const bool longer = usual != 0 && took > usual + usual / 4 + least_ticks * parts;
-  // Much may have to be brought forward, so what looks like that counts little. It counts, as the
-  // MPI may also have got more to look after.
+  // A long look mostly brings something forward, so it counts little. It counts at all, because the
+  // MPI may have got more to look after for good.
   const std::uint64_t mean = usual == 0 ? took
                              : longer   ? usual + usual / 16384 + 1
                                         : usual - usual / 8 + took / 8;
@@ -26,14 +26,14 @@ bool UsualLook::exceeded_by(std::uint64_t ticks) {
   return longer;
 }
 
-// Begins now. True: something was brought forward.
+// `begin`: the time now. True: something was brought forward.
 bool Upkeep::look_until_quiet(std::uint64_t begin) {
   const Look look = look_.load(std::memory_order_relaxed);
   if (look == nullptr) return false;
   look();
   std::uint64_t end = os::ticks();
   int moves = 0;
-  // One that takes long may be one of those in which the MPI does more now and then.
+  // One long look alone says little: the MPI does more in some looks than in others.
   if (first_.exceeded_by(end - begin) || !next_.is_known()) {
     for (bool moved = true; moved && moves < most_in_a_row;) {
       const std::uint64_t before = end;
@@ -48,7 +48,7 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
     gap_.store(0, std::memory_order_relaxed);
     return true;
   }
-  // An interruption must not count for hundreds of calls.
+  // A look that was interrupted must not count for hundreds of calls.
   const std::uint64_t cost = cost_.load(std::memory_order_relaxed);
   const std::uint64_t took = end - begin;
   const std::uint64_t mean = cost == 0 ? took : cost - cost / 8 + std::min(took, 4 * cost) / 8;
@@ -63,7 +63,7 @@ void Upkeep::between_calls() {
     commons::tend();
     if (const Look tend = tend_.load(std::memory_order_relaxed)) tend();
   }
-  // From the first quiet look on the gap doubles, up to what its share of the time allows.
+  // From the first quiet look on the gap doubles, until looks take their share of the time.
   const std::uint32_t gap = gap_.load(std::memory_order_relaxed);
   const std::uint64_t a_call = std::max<std::uint64_t>(1, since / (gap + 1));
   const std::uint64_t wanted_calls = cost_.load(std::memory_order_relaxed) * calls_share / a_call;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank owes the others beside its collectives: the MPI's own communication goes on in a
+// What a rank owes the others beside its collectives. The MPI's own communication goes on in a
 // process that calls nothing but collectives (MPI-4.1, 3.7.4). The MPI's collectives see to that as
-// they wait for messages; Tutti's wait for flags, so they call the MPI now and then: a *look*.
+// they wait for messages. Tutti's wait for flags, so they call the MPI now and then: a *look*.
 //
-// The rule knows no numbers of any machine or MPI. A rank that waits for long looks whenever the
-// time since its last look was 16 times what one takes. One that need not wait looks after so many
-// calls that looks take one part in 256 of its time; ranks look after the same call of a
-// communicator, so that no rank waits for another's look. A look that takes longer than looks do
-// when nothing happens is followed by another, and if that takes longer, too, something was brought
-// forward: then the rank goes on looking.
+// The rule knows no numbers of any machine or MPI.
+//  - A rank that waits for long looks whenever the time since its last look is 16 times what one
+//    takes.
+//  - A rank that need not wait looks after so many calls that looks take one part in 256 of its
+//    time. Ranks look after the same call of a communicator, so that no rank waits for another's
+//    look.
+//  - A look that takes longer than looks do when nothing happens is followed by another. If that
+//    takes longer, too, something was brought forward. Then the rank goes on looking.
 #pragma once
 
 #include <atomic>
@@ -18,11 +20,11 @@
 
 namespace tutti::fabric {
 
-// What a look takes in which nothing happens, in the mean. It steers when to look and nothing else,
-// as does all that Upkeep keeps: threads may overwrite each other's.
+// How long a look takes in which nothing happens, in the mean. Like all that Upkeep keeps, it
+// steers when to look and nothing else. So threads may overwrite each other's values.
 class UsualLook {
  public:
-  // One took so long. True: so long that something must have happened.
+  // To be called after a look. True: it took so long that something must have happened.
   bool exceeded_by(std::uint64_t ticks);
   [[nodiscard]] bool is_known() const { return usual_.load(std::memory_order_relaxed) != 0; }
 
@@ -35,29 +37,29 @@ class Upkeep {
  public:
   using Look = void (*)();
 
-  // How to look; nullptr: there is nothing to look after. And what else is to be done after calls,
-  // a few times a second at most.
+  // `look`: how to look; nullptr: there is nothing to look after. `tend`: what else is to be done
+  // after calls, a few times a second at most.
   static void set(Look look, Look tend = nullptr) {
     look_.store(look, std::memory_order_relaxed);
     tend_.store(tend, std::memory_order_relaxed);
   }
   [[nodiscard]] static bool needed() { return look_.load(std::memory_order_relaxed) != nullptr; }
 
-  // After a call, the communicator's `calls`th.
+  // To be called after a call, the communicator's `calls`th.
   [[gnu::always_inline]] static void after_call(std::uint32_t calls) {
     if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
       between_calls();
   }
-  // To be called by who waits, as often as it likes.
+  // To be called in a wait, as often as the caller likes.
   static void while_waiting();
 
-  // Calls from one look to the next, but for the one with it.
+  // How many calls without a look lie between two calls with one.
   [[nodiscard]] static std::uint32_t gap() { return gap_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t largest_gap = 1023;
   static constexpr std::uint64_t waiting_share = 16, calls_share = 256;
-  static constexpr int most_in_a_row = 16;  // looks that bring something forward after one call
+  static constexpr int most_in_a_row = 16;  // looks after one call that bring something forward
 
   static void between_calls();
   static bool look_until_quiet(std::uint64_t begin);

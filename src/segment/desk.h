@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one member of a team writes for the others to read: its desk. Plain layout in shared memory,
-// valid when all its bytes are zero. Only into its slots others write, too, after it has posted
-// them and before they say that they are through with the step.
+// What one member of a team writes for the others to read: its desk. It is plain data in shared
+// memory, valid when all its bytes are zero. Others write into its slots alone: after the owner has
+// posted them, and before they say that they are through with the step.
 //
-// Steps count up from 1 and are the same on all members: step `s` uses line and staging slot
+// Steps count up from 1 and are the same on all members. Step `s` uses line and staging slot
 // s modulo their number of each desk. A line has one writer, its owner. Nothing is ever reset, so
-// no second barrier is needed: whoever waits knows the step it waits for.
+// no second barrier is needed: a member that waits knows the step that it waits for.
 #pragma once
 
 #include <atomic>
@@ -32,11 +32,11 @@ struct alignas(line_bytes) Line {
 };
 static_assert(sizeof(Line) == line_bytes);
 
-// The owner's work of one step, cut into chunks that any member may take: the owner from the front,
-// the others from the back, so that a chunk tends to meet the same core's cache again in the next
+// The owner's work of one step, cut into chunks that any member may take. The owner takes from the
+// front, the others from the back. So a chunk tends to meet the same core's cache again in the next
 // call. Both words hold the step in their upper bits, so that a member that comes late can neither
-// take nor report a chunk of another step. Below are the counts of chunks taken at the front (12
-// bits) and at the back (12 bits), or of all chunks done (24 bits).
+// take nor report a chunk of another step. The lower bits of `claimed` count the chunks taken at
+// the front (12 bits) and at the back (12 bits). Those of `landed` count the chunks done (24 bits).
 struct alignas(line_bytes) Share {
   std::atomic<std::uint64_t> claimed;
   alignas(line_bytes) std::atomic<std::uint64_t> landed;
@@ -45,9 +45,9 @@ inline constexpr unsigned share_front_bits = 12;
 inline constexpr unsigned share_count_bits = 24;
 inline constexpr std::uint32_t most_chunks = (1u << share_front_bits) - 1;
 
-// The nonblocking collectives that the owner has started, which need not have taken a step yet: how
-// many, and of the latest of them, each at its number modulo `kept`, what they are and the last
-// step of the blocking ones before them. What is overwritten makes place for a later step.
+// The nonblocking collectives that the owner has started; they need not have taken a step yet.
+// `latest` holds the last ones, each at its number modulo `kept`: what it is, and the last step of
+// the blocking ones before it. A new one overwrites the oldest.
 struct alignas(line_bytes) Starts {
   static constexpr std::uint64_t kept = 7;
   struct Start {
@@ -59,7 +59,7 @@ struct alignas(line_bytes) Starts {
 };
 static_assert(sizeof(Starts) == line_bytes);
 
-// How the owner of a desk takes leave of the others.
+// How the owner of a desk has left the others.
 enum class Ending : std::uint32_t {
   none,
   left,    // for good, with all the others: the MPI goes on
@@ -70,21 +70,21 @@ struct Desk {
   Line lines[ring];
   // The owner reads and writes nothing more of any step up to this one.
   alignas(line_bytes) std::atomic<Step> done;
-  // The owner takes part in no more collectives of this team, as it has met an error, been told of
-  // one, or revoked it: an Ending, or 0.
+  // An Ending, or 0. Not 0: the owner takes part in no more collectives of this team. It has met an
+  // error, been told of one, or revoked the team.
   std::atomic<std::uint32_t> failed;
   // A bit for each staging slot that the owner has ever written: it has pages.
   std::atomic<std::uint32_t> staged;
   // Of blocking collectives, see engine/leaving.h. 2n - 1 while the owner is in its nth, 2n when
-  // that is over. In a line that others read after an error alone, so that the owner has it.
+  // that is over. Others read this cache line only after an error, so it stays with the owner.
   alignas(line_bytes) std::atomic<std::uint64_t> calls;
-  // The first of them that has met an error, as far as members have said so on this desk; or 0.
+  // The first call that has met an error, as far as members have said so on this desk; or 0.
   std::atomic<std::uint64_t> stopped;
-  // The one in which the owner had too little room for what was sent; or 0.
+  // The call in which the owner had too little room for what was sent; or 0.
   std::atomic<std::uint64_t> cut;
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
-  // A member has revoked the team, and has said so on every desk; before it failed.
+  // A member has revoked the team. It says so on every desk before it sets `failed`.
   std::atomic<std::uint32_t> revoked;
   Share share;
   Starts starts;  // on the desks of blocking collectives

@@ -45,16 +45,16 @@ struct Header {
   std::uint64_t kept_bytes;       // of all in `kept`
   std::uint64_t allowance_bytes;  // what these may be, see learn()
   std::uint64_t named[buckets];   // heads of lists of slices with names, 0 ends one
-  // There was no slice for some name: nor is there for the rest of its group, though one has become
-  // free meanwhile, and so for no new name.
+  // Some member of a group has found no slice for its name. So no other member of it may find one,
+  // though one has become free meanwhile. Therefore no new name gets one any more.
   std::uint32_t refuses_names;
   std::uint32_t marks;
   std::atomic<std::uint32_t> releases;  // of reserved memory
 };
 static_assert(sizeof(Header) <= page_bytes);
 
-// After the header: a robust mutex a member, which it holds as long as it lives. Of a mutex the
-// first word is the futex in which the kernel marks the owner's end.
+// After the header: one robust mutex for each member, which it holds as long as it lives. The first
+// word of a mutex is the futex in which the kernel marks the owner's end.
 struct alignas(line_bytes) Presence {
   pthread_mutex_t mutex;
   pid_t signer;            // the thread that holds it
@@ -71,8 +71,8 @@ std::atomic<std::uint32_t>& word_of(Presence* presence) {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(&presence->mutex);
 }
 
-// Of a slice, for ever: its offset is the number of the slice. Apart from the desks, so that these
-// can be without pages.
+// What is known of a slice. It is never freed, and its offset is the number of the slice. It lies
+// apart from the desks, so that these can be without pages.
 struct alignas(line_bytes) SliceHeader {
   std::atomic<std::uint32_t> members_left;
   std::int32_t size_class;
@@ -91,8 +91,8 @@ SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
   return std::launder(reinterpret_cast<SliceHeader*>(base + offset));
 }
 
-// Held for a few microseconds when a communicator is first used, or freed. A holder that is killed
-// ends the job anyway.
+// Holds the lock for a few microseconds, when a communicator is first used or freed. A holder that
+// is killed ends the job anyway.
 class Guard {
  public:
   explicit Guard(std::atomic<std::uint32_t>& lock) : lock_(lock) {
@@ -106,7 +106,7 @@ class Guard {
   std::atomic<std::uint32_t>& lock_;
 };
 
-// With the lock held, by a process that has seen the slice; its neighbours in the list it may not.
+// With the lock held. This process has seen the slice, but perhaps not those before it in the list.
 void forget_name(os::Window& window, std::uint64_t offset) {
   std::byte* base = window.base();
   const SliceHeader* slice = slice_at(base, offset);
@@ -127,9 +127,10 @@ int size_class_of(int members) {
 constexpr std::uint64_t desk_bytes = round_up(sizeof(Desk), page_bytes);
 std::uint64_t slice_bytes(int size_class) { return (std::uint64_t{1} << size_class) * desk_bytes; }
 
-// What free slices may keep: a program that makes, uses and frees communicators in turns has no
-// page faults, and one that has freed many keeps little. As the allowance of the commons, it learns
-// when a slice that has given its pages back is used again. The last one always keeps its pages.
+// How much memory free slices may keep. A program that makes, uses and frees communicators in turns
+// shall have no page faults, and one that has freed many shall keep little. The allowance learns as
+// that of the commons does: it grows when a slice that has given its pages back is used again. The
+// slice that was freed last always keeps its pages.
 constexpr std::uint64_t first_allowance_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_allowance_bytes = 5 * first_allowance_bytes;
 
@@ -137,7 +138,8 @@ void learn(Header& header, const SliceHeader& reused) {
   header.allowance_bytes = std::min(most_allowance_bytes, header.allowance_bytes + reused.bytes);
 }
 
-// A power of two: what the limits leave room for. A file beyond RLIMIT_FSIZE would end the process.
+// What the limits leave room for, as a power of two. A file beyond RLIMIT_FSIZE would end the
+// process.
 std::uint64_t bytes_to_make() {
   const std::uint64_t most =
       std::min(os::address_space_left_bytes() / 16, os::file_size_limit_bytes());
@@ -332,7 +334,8 @@ void Segment::give_back_excess(std::uint64_t newest) {
   }
 }
 
-// Takes out a free slice with pages that is not the one freed last, while there is too much; or 0.
+// While free slices keep too much: takes one with pages out of its list, but not the one that was
+// freed last. 0: there is none, or they keep little enough.
 std::uint64_t Segment::begin_to_give_back(std::uint64_t newest) {
   Header* header = header_of(base());
   const Guard guard(header->lock);
@@ -377,14 +380,16 @@ void Segment::sign_in(int member) {
   ::pthread_mutexattr_destroy(&attributes);
 }
 
-// False: another thread has signed in, and its mutex must stay mapped while it lives.
+// False: the thread that has signed in is another one, and its mutex must stay mapped while it
+// lives.
 bool Segment::sign_out(std::byte* base, int member) {
   if (member < 0) return true;
   Presence* presence = presence_of(base, member);
   return ::pthread_mutex_unlock(&presence->mutex) == 0 || marked_as_ended(word_of(presence));
 }
 
-// Whichever thread makes or leaves a segment later looks whether it is the one, or that has ended.
+// A segment whose signer is another thread stays mapped. Each thread that makes or opens a segment
+// later tries again: it may be the signer, or the signer may have ended.
 void Segment::keep_for_a_while() {
   const std::lock_guard lock(g_keeping);
   kept().push_back({std::move(window_), signed_in_});
@@ -417,7 +422,7 @@ bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_
     const std::uint64_t left = available();  // may take long, so the lock is not held
     {
       const Guard guard(header->lock);
-      // Who has given back since then may have taken it after the look.
+      // A member that has released since then may have taken its memory after available() looked.
       if (header->releases.load(std::memory_order_relaxed) != seen) continue;
       std::uint64_t others = 0;
       for (int other = 0; other < members; ++other) {

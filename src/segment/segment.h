@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// segment: the memory in which the ranks of one node and one job meet. One sparse memfd, made by
-// one of them and mapped by all, from which each team gets a slice. It has no name in any file
-// system, so nothing is left behind however the job ends.
+// segment: the memory in which the ranks of one node and one job meet. It is one sparse memfd, made
+// by one of them and mapped by all. Each team gets a slice of it. It has no name in any file
+// system, so nothing is left behind however the job ends. Words: docs/glossary.md.
 #pragma once
 
 #include <sys/types.h>
@@ -35,40 +35,40 @@ class Segment {
   Status attach(const Invitation& invitation);
   // The same with a descriptor that the maker has sent; it is closed in any case.
   Status attach(const Invitation& invitation, int fd);
-  // Once all have attached: the maker's descriptor is no longer needed.
+  // To be called once all have attached: then the maker's descriptor is no longer needed.
   void close_descriptor();
 
   [[nodiscard]] Invitation invitation() const;
 
-  // The number of a slice, with `desks_each` times as many zeroed desks as `members`; 0 when the
+  // Returns the number of a slice with `desks_each` zeroed desks for each of `members`; 0 when the
   // segment is full. Any process that has attached may call these, one at a time or together.
   [[nodiscard]] std::uint64_t allocate_slice(int members, int desks_each = 1);
-  // The same for members who do not talk to each other: whoever asks first for `name` allocates it,
-  // the others find that. A name is not 0, and of one group for ever.
-  // `marks`: what was marked when the first asked, the same for all.
+  // The same for members who do not talk to each other. The first that asks for `name` allocates
+  // the slice, the others find it. A name is not 0, and belongs to one group for ever.
+  // `marks`: what had been marked when the first one asked; the same for all.
   [[nodiscard]] std::uint64_t find_slice(std::uint64_t name, int members, int desks_each = 1,
                                          std::uint32_t* marks = nullptr);
   void mark(std::uint32_t marks);
-  // To be called by each of the slice's members when it leaves; the last one frees it. Some memory
-  // of free slices stays, at most 1.25 MiB or one slice, and the rest is given back.
+  // Each member of the slice calls this when it leaves; the last one frees the slice. Some memory
+  // of free slices stays, at most 1.25 MiB or one slice. The rest is given back.
   void leave_slice(std::uint64_t slice);
 
   [[nodiscard]] Desk* desk(std::uint64_t slice, int index) const;
 
   [[nodiscard]] std::uint64_t slices_in_use() const;
-  // Of the pages that free slices have kept, as far as is known.
+  // How much memory free slices have kept, as far as is known.
   [[nodiscard]] std::uint64_t kept_bytes() const;
 
-  // Memory that members are about to take, besides what is taken already. Waits while others of
-  // `members` have reserved so much that `bytes` does not fit into what is `available`, and could
-  // once they have it. False: it does not fit.
+  // Reserves memory that this member is about to take. `available` says how much is left. Waits
+  // while `bytes` does not fit beside what others of `members` have reserved and not yet taken.
+  // False: it does not fit although nobody else has reserved anything.
   [[nodiscard]] bool reserve(int member, int members, std::uint64_t bytes,
                              std::uint64_t (*available)());
   void release(int member);
 
-  // Who is alive. A member signs in, once, from a thread that stays; when that thread ends for
-  // whatever reason, the kernel marks the member's presence before it tells any parent. Members are
-  // numbered as the node's ranks.
+  // Who is alive. A member signs in, once, from a thread that stays. When that thread ends, for
+  // whatever reason, the kernel marks the member's presence before it tells any parent process.
+  // Members are numbered as the node's ranks.
   void sign_in(int member);
   [[nodiscard]] const std::atomic<std::uint32_t>& presence(int member) const;
   [[nodiscard]] static bool marked_as_ended(const std::atomic<std::uint32_t>& presence);

@@ -7,7 +7,7 @@
 namespace tutti::segment {
 namespace {
 
-// Between counting oneself among the sleepers and the last look.
+// Stands between counting oneself among the sleepers and the last look at the words.
 void fence(const Patience& patience) {
   if (patience.asymmetric_fence)
     os::heavy_fence();  // pairs with the compiler barrier in wake()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeping until a word of shared memory changes, or one of several, which may be of different
+// Sleeping until a word of shared memory changes, or one of several. The words may be of different
 // desks.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tutti::segment {
 
-// A word to sleep on, and the count of those who do on its desk.
+// A word to sleep on, and the counter of those who sleep on words of its desk.
 struct Awaited {
   const std::atomic<std::uint64_t>* word;
   std::atomic<std::uint32_t>* sleepers;
@@ -25,14 +25,14 @@ struct Awaited {
 // there and makes the fence, which interrupts every core that runs a member. The thread stays
 // counted until the wait is over, so that the naps that follow interrupt nobody.
 //
-// Why one fence is enough: wake() stores the word, then loads `sleepers`; this counts, then looks
-// at the word; in between is a fence on either side. A wake() that is on the far side of the fence
-// has stored the word before any nap looks at it. Each that comes after it finds the count, as long
-// as the thread is counted, and calls the kernel. There a nap compares the word anew under the lock
-// that the waker takes as well: it sees the store, or is asleep and woken.
+// Why one fence is enough. wake() stores the word, then loads `sleepers`. A nap counts this thread,
+// then looks at the word. There is a fence between the two on either side. A wake() before the
+// fence has stored the word before any nap looks at it. A wake() after the fence finds the count,
+// as long as the thread is counted, and calls the kernel. There a nap compares the word anew, under
+// the lock that the waker takes as well: it sees the store, or it is asleep and woken.
 //
-// The price: who changes a word of that desk calls the kernel also while this thread is awake
-// between two naps, which is not for long.
+// The price: a member that changes a word of that desk also calls the kernel while this thread is
+// awake between two naps. That is not for long.
 class Sleeper {
  public:
   Sleeper() = default;
@@ -40,11 +40,11 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // Until one of the words is no longer what was seen, `bell` is no longer what is expected (if
-  // there is one), or `timeout_ns` have passed. A nap without words leaves this thread counted.
+  // Sleeps until one of the words is no longer what was seen, `bell` is no longer what is expected
+  // (if there is one), or `timeout_ns` have passed. A nap without words leaves this thread counted.
   void nap(std::span<const Awaited> words, const Patience& patience, std::int64_t timeout_ns,
            const os::FutexWord& bell = {});
-  // The wait is over, or the words are about to go.
+  // To be called when the wait is over, or the words are about to go.
   void leave();
 
   // Whether this thread is counted on the desks of these words and on no other.

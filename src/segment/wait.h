@@ -2,8 +2,8 @@
 // Waiting for a word of shared memory to change: spin, then yield the core, then sleep
 // (segment/sleeper.h).
 //
-// A wait is bounded in patience, not in time. The one who changes a word wakes sleepers, which
-// costs it one load of a line that it normally owns; the one who goes to sleep pays for the fence
+// A wait is bounded in patience, not in time. A thread that changes a word wakes the sleepers. That
+// costs it one load of a line that it normally owns. A thread that goes to sleep pays for the fence
 // of both (os::heavy_fence), once a wait, because sleeping is rare and posting is not.
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace tutti::segment {
 
-// How long to try what. The values that fit depend on whether each rank has a core of its own.
+// How often to poll and to yield before a wait sleeps. Which values fit depends on whether each
+// rank has a core of its own.
 struct Patience {
   std::int64_t polls = 2000;
   std::int64_t yields = 10'000;
@@ -31,12 +32,13 @@ inline void relax() {
 #endif
 }
 
-// A rank with a core of its own yields it to whoever wants it, as long as it comes back soon: from
-// a thread that waits too it does at once, from somebody who computes (another job, a compiler)
-// only when the time slice is over. Who sleeps instead has the core back as soon as it is woken. So
-// a yield that took long is followed by a number of waits without any, twice as many each time.
 void give_core();  // sched_yield
 
+// A rank with a core of its own yields it in a wait, as long as the core comes back soon. A thread
+// that waits too gives it back at once. One that computes (another job, a compiler) gives it back
+// only when its time slice is over. A rank that sleeps instead has the core back as soon as it is
+// woken. So a yield that took long is followed by a number of waits without any, twice as many each
+// time.
 class Courtesy {
  public:
   using Clock = std::int64_t (*)();  // in nanoseconds
@@ -72,12 +74,13 @@ class Courtesy {
   int next_ = first;
   unsigned soon_ = 0;
 };
-// Of this thread.
+// That of this thread.
 [[nodiscard]] Courtesy& courtesy();
 
-// Yields the core in a wait. False: sleep instead. Ranks that share cores yield whatever it takes.
-// Who computes there is a rank of the job, most likely the one that is waited for. And the
-// scheduler moves those that sleep and wake: ranks that stay runnable stay spread over the cores.
+// Yields the core in a wait. False: sleep instead. Ranks that share cores always yield. The one
+// that computes there is a rank of the job, most likely the one that is waited for. And the
+// scheduler moves threads that sleep and wake, while ranks that stay runnable stay spread over the
+// cores.
 [[nodiscard]] bool yield(const Patience& patience);
 
 // After a store to `word`: wakes those that sleep on it. `sleepers` counts them.

@@ -17,8 +17,8 @@ struct Block {
   const layout::Layout* layout = nullptr;  // nullptr: without gaps, at `address`
 };
 
-// From here on the way that stores take matters: smaller results are read again before anything
-// pushes them out of the caches.
+// For results of at least this size it matters whether stores are plain or streaming. Smaller ones
+// are read again before anything pushes them out of the caches.
 inline constexpr std::size_t large_bytes = std::size_t{16} << 10;
 inline reduce::Stores stores_of(std::size_t bytes, reduce::Stores wanted) {
   return bytes < large_bytes ? reduce::Stores::plain : wanted;

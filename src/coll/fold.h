@@ -8,12 +8,12 @@
 
 namespace tutti::coll {
 
-// What stays in the first cache, with the operands that meet there.
+// A block of this size stays in the first cache, with the operands that meet there.
 inline constexpr std::size_t fold_block_bytes = std::size_t{8} << 10;
 
-// out = the fold of `count` elements of each operand; operand(q, place) yields member q's, where
-// they are or copied to `place`. `out` may be one of them exactly, or the first place. There are
-// places_of(operands) places, of `each` bytes.
+// out = the fold of `count` elements of each operand. operand(q, place) yields the elements of
+// member q, where they are or copied to `place`. `out` may be exactly one of the operands, or the
+// first place. There are places_of(operands) places of `each` bytes.
 template <class Operand>
 [[gnu::always_inline]] inline void fold_at(std::byte* places, std::size_t each, const Work& work,
                                            int operands, Operand operand, void* out,
@@ -39,8 +39,8 @@ template <class Operand>
   }
 }
 
-// Two operands need no places, nor do three, of which the first two meet first, unless the result
-// lies where the third one is. False: nothing was done.
+// The fold of two or three operands, which needs no places: of three the first two meet first.
+// False: there are more, or the result lies where the third operand is. Then nothing was done.
 template <class Operand>
 [[gnu::always_inline]] inline bool fold_few(const Work& work, int operands, Operand operand,
                                             void* out, std::size_t count) {
@@ -50,8 +50,8 @@ template <class Operand>
   return true;
 }
 
-// The same of the operands of a fabric's members, of which operand(q) is one: all at once, as they
-// are in lines,
+// The fold of the operands of a fabric's members; operand(q) is that of member q. All elements at
+// once, as they are in lines.
 template <Fabric F, class Operand>
 [[gnu::always_inline]] inline void fold_lines(F& f, const Work& work, Operand operand, void* out,
                                               std::size_t count) {
@@ -61,7 +61,7 @@ template <Fabric F, class Operand>
   fold_at(places, line_bytes, work, f.size(), at, out, count);
 }
 
-// or block by block, of `block` elements, which take at most `each` bytes.
+// The same block by block. A block is `block` elements, which take at most `each` bytes.
 template <class Operand>
 [[gnu::always_inline]] inline void fold_blocks(std::byte* places, std::size_t each,
                                                std::size_t block, const Work& work, int operands,

@@ -10,8 +10,9 @@ namespace {
 
 class Maker {
  public:
-  // The sum of so many leaves, which then waits at `place`; or an operand. The first leaves of all
-  // are pairs of operands, the others single ones.
+  // Makes the sum of so many leaves, which then waits at `place`. Returns `waiting`, or the number
+  // of an operand that is the sum alone. The first `pairs` leaves are pairs of operands, the others
+  // single ones.
   int tree(int first, int leaves, int pairs, int place) {
     if (leaves == 1 && first >= pairs) return first + pairs;
     if (leaves == 1) return meet(place, {2 * first, 2 * first + 1}, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In which order the operands of a reduction meet. It depends on how many there are and on
-// Work::order, so every member gets the same bits, whoever folds which slice by whichever
-// algorithm. Neighbours meet, so operations that do not commute are right as well.
+// In which order the operands of a reduction meet. It depends on their number and on Work::order
+// alone. So every member gets the same bits, whichever member folds a slice by whichever algorithm.
+// Neighbours meet, so operations that do not commute are right as well.
 //   tree  as in the recursive doubling of most MPIs: (r0 op r1) op (r2 op r3). Where the ranks are
 //         no power of two, the first ones meet in pairs until what is left is one:
 //         ((r0 op r1) op r2) op (r3 op r4)
@@ -20,8 +20,8 @@ namespace tutti::coll {
 
 enum class Order : std::uint8_t { tree, rank };
 
-// Two meet, or four in pairs; one alone is the result. Sums wait at places that are used as a
-// stack.
+// One addition: two operands or sums meet, or four in pairs. One alone is the result. Sums wait at
+// places, which are used as a stack.
 struct Meeting {
   std::int16_t place;                // where the sum goes
   std::int8_t count;                 // of those who meet
@@ -29,7 +29,7 @@ struct Meeting {
   std::array<std::int16_t, 4> from;  // a member's operand; -1: what waits at place, place + 1 ...
 };
 
-// How many places there must be for so many operands, if these are copied to places as well.
+// How many places so many operands need, if the operands are copied to places as well.
 constexpr std::size_t places_of(int operands) {
   const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(operands))) - 1;
   return 3 * (levels / 2) + levels % 2 + 2;
@@ -37,7 +37,7 @@ constexpr std::size_t places_of(int operands) {
 
 namespace detail {
 
-// For each number of operands that there ever was, by order; never freed.
+// The meetings for each number of operands that there has been, by order; never freed.
 using Meetings = std::array<std::atomic<const Meeting*>, segment::most_members + 1>;
 extern constinit std::array<Meetings, 2> meetings;
 [[nodiscard]] const Meeting* make_meetings(Order order, int operands);

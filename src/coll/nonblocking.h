@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithms of Denis et al. 2019 for progress threads, as rows beside those of tables.h. All
-// of them take any Facts, and turn to a row of the blocking tables where buffers cannot be reached.
-// Real ranks take the rows of tables.h, which docs/simulate.md shows to be as fast.
+// The algorithms of Denis et al. 2019 for progress threads, as rows beside those of coll/tables.h.
+// All of them take any Facts, and turn to a row of the blocking tables where buffers cannot be
+// reached. Real ranks take the rows of coll/tables.h: docs/simulate.md shows that these are as
+// fast.
 #pragma once
 
 #include "coll/scan/chain.h"
@@ -18,7 +19,7 @@ template <Fabric F, scan::Kind kind>
 inline constexpr Row<F> chain[] = {
     {"chain", "each hands its prefix on to the next, in pieces", always, scan::chain<F, kind>}};
 
-// Their lowest levels are left to the ranks, as many as Work says.
+// The lowest levels of a tree are left to the ranks, as many as Work::levels says.
 template <Fabric F, Task (*run)(F&, const Work&)>
 inline constexpr Row<F> tree[] = {
     {"tree", "a binomial tree, split between ranks and progress threads", always, run}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What computing collectives between the users' own buffers share: every member tells where its
-// operand is and where its result goes, and then all of them take chunks of the vector, each its
-// own slice's first and then the others', so that a rank that has arrived but lost its core holds
-// up nobody for long.
+// What reductions between the users' own buffers share. Every member tells where its operand is and
+// where its result goes. Then all of them take chunks of the vector, first those of their own slice
+// and then those of the others. So a rank that has arrived but lost its core holds up nobody for
+// long.
 #pragma once
 
 #include <cstring>
@@ -43,7 +43,7 @@ class Table {
 constexpr std::size_t grain_of(const Work& work) {
   return work.element_bytes > most_slot_element_bytes ? 1 : 64;
 }
-// How many elements of slices that have up to `longest` are shared out together: `most` bytes.
+// How many elements make a chunk: `most` bytes. Slices have up to `longest` elements.
 constexpr std::size_t chunk_of(const Work& work, std::size_t longest, std::size_t most) {
   if (grain_of(work) > 1) return coll::chunk_of(longest + 64, most / work.element_bytes);
   return std::max({std::size_t{1}, most / work.element_bytes,
@@ -75,10 +75,10 @@ Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
   f.everyone_arrived();
 }
 
-// work_on(owner, begin, count), in elements of so many bytes, for every chunk that this member
-// gets: of its own slice alone, or of anybody's. Ends when all chunks of all members are done.
-// `passes`: how often each element is folded or copied. `late`: only a thread of the rank may do
-// so.
+// Calls work_on(owner, begin, count) for every chunk that this member gets. `begin` and `count` are
+// in elements of `element` bytes. `alone`: it takes chunks of its own slice alone, else anybody's.
+// Ends when all chunks of all members are done. `passes`: how often each element is folded or
+// copied. `late`: only a thread of the rank may take chunks.
 template <Fabric F, class PartOf, class WorkOn>
 Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chunk, bool alone,
                bool late, PartOf part_of, WorkOn work_on) {
@@ -86,12 +86,12 @@ Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chu
   const auto chunks_of = [&](int q) {
     return static_cast<std::uint32_t>(divide_up(part_of(q).count, chunk));
   };
-  // Others may have done all before such a thread comes.
+  // A late reduction waits for a thread of the rank. Others may have done all before one comes.
   for (int q = 0; late && q < ranks; ++q) co_await f.folding(q, step, chunks_of(q));
   f.begin_shared_work();
   for (int k = 0; k < (alone ? 1 : ranks); ++k) {
-    // Those who share this core and have not had it yet do their slices better themselves: they
-    // find more of them in the caches, and in the page tables.
+    // Ranks that share this core and have not had it yet had better do their slices themselves:
+    // they find more of them in the caches, and in the page tables.
     if (k == 1) f.step_aside();
     const int owner = (f.rank() + k) % ranks;
     const Slice slice = part_of(owner);

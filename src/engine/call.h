@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member says it is calling, in the 64 bits that ride in every line it posts: members that
-// read it notice at once when they are not in the same call.
+// What a member says it is calling: 64 bits that ride in every line it posts. A member that reads
+// them notices at once when it is not in the same call.
 #pragma once
 
 #include <cstdint>

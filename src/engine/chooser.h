@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of two ways is faster, learned from the user's own calls, where it depends on the
-// processor, on the size, and on whether the data still is in a cache: for large results plain or
-// streaming stores, and for memory that only the kernel can copy that or the node segment.
+// Learns from the user's own calls which of two ways is faster. It does so where that depends on
+// the processor, on the size, and on whether the data still is in a cache. For large results the
+// ways are plain and streaming stores. For memory that only the kernel can copy they are the
+// kernel's copy and the node segment.
 //
-// What a call leaves in the caches its successor finds: after streaming stores even plain ones are
-// slow, up to four times. So the two are never compared call by call but in runs of calls alike,
-// the first of which do not count. Runs come at the same calls on all ranks that call alike: what
-// one stores the others wait for. Where the second way is clearly slower its run goes on as the
-// first.
+// A call finds in the caches what the one before has left there: after streaming stores even plain
+// ones are slow, up to four times. So the two ways are not compared call by call but in runs of
+// equal calls, the first of which does not count. On all ranks that call alike, runs come at the
+// same calls: what one rank stores the others wait for. Where the second way is clearly slower, the
+// rest of its run goes the first way.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,12 @@
 
 namespace tutti::engine {
 
-// How much this rank has moved since a buffer was last used, in classes: a guess at the cache that
-// it is still in.
+// How much this rank has moved since a buffer was last used, in classes. It is a guess at the cache
+// that the buffer is still in.
 inline constexpr std::size_t distances = 5;
 class Distances {
  public:
-  // Once a collective that moves `bytes`.
+  // To be called once for each collective, which moves `bytes`.
   [[nodiscard]] std::size_t of(const void* buffer, std::size_t bytes) {
     const auto page = reinterpret_cast<std::uintptr_t>(buffer) >> 12;
     Seen& seen = seen_[(page * 0x9e3779b97f4a7c15u) >> 54];
@@ -55,7 +56,7 @@ class Chooser {
   static constexpr std::uint32_t most_again = 1024;  // twice as many each time
 
  public:
-  // `gives_up`: on the second way as soon as it is clearly slower.
+  // `gives_up`: a trial drops the second way as soon as it is clearly slower.
   explicit Chooser(bool gives_up) : gives_up_(gives_up) {}
 
   static constexpr std::uint8_t none = kept;
@@ -68,22 +69,24 @@ class Chooser {
     std::uint16_t cell = 0;
   };
 
-  // Once a collective that moves `bytes`; `distance`: of a buffer that stands for all it touches.
-  // `otherwise`: the choice while nothing is known.
+  // To be called once for each collective, which moves `bytes`. `distance` is that of one buffer,
+  // which stands for all that the collective touches. `otherwise`: the choice while nothing is
+  // known.
   [[nodiscard]] Choice choose(coll::Collective collective, std::size_t bytes, std::size_t distance,
                               bool otherwise) {
     const std::size_t index = index_of(collective, bytes, distance);
     const auto [second, sample] = cells_[index].next(otherwise);
     return {second, sample, static_cast<std::uint16_t>(index)};
   }
-  // What is known, for calls that nothing can be learned from.
+  // The choice by what is known, for calls that nothing can be learned from.
   [[nodiscard]] Choice choose_known(coll::Collective collective, std::size_t bytes,
                                     std::size_t distance, bool otherwise) const {
     return {.second = cells_[index_of(collective, bytes, distance)].prefers_second(otherwise)};
   }
 
-  // What was chosen took `ticks` for `bytes`. Of a blocking call, from when all members had come
-  // until all was done: much the same for each of them, so that they tend to learn the same.
+  // What was chosen took `ticks` for `bytes`. In a blocking call that is the time from when all
+  // members had come until all was done. It is much the same for each of them, so that they tend to
+  // learn the same.
   void learn(const Choice& choice, std::uint64_t ticks, std::size_t bytes) {
     if (choice.sample == none) return;
     Cell& cell = cells_[choice.cell];
@@ -141,8 +144,8 @@ class Chooser {
     }
   };
 
-  // What the faster half of the calls took: in the others a rank may have lost its core, or found
-  // its caches as somebody else's work had left them.
+  // How long the faster half of the calls took. In the others a rank may have lost its core, or
+  // found its caches as somebody else's work had left them.
   static std::uint64_t cost(const Samples& samples) {
     static_assert(kept == 4);
     const auto [a, b] = std::minmax(samples[0], samples[1]);

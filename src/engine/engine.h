@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine: Team and Call, what a front end creates and calls. The engine never calls MPI; all it
-// needs of one is an Exchange when groups meet.
+// engine: Team and Call, what a front end creates and calls. The engine never calls MPI. All it
+// needs of an MPI is an Exchange when groups meet. Words: docs/glossary.md.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace tutti::engine {
 
-// Collectives, and behind them the nonblocking ones.
+// The kinds of calls: the blocking collectives, and behind them the nonblocking ones.
 inline constexpr std::size_t kinds = 2 * coll::collective_count;
 [[nodiscard]] constexpr std::size_t kind_of(coll::Collective collective, bool blocking) {
   return static_cast<std::size_t>(collective) + (blocking ? 0 : coll::collective_count);
@@ -36,7 +36,7 @@ struct Account {
   std::array<std::uint64_t, fabric::route_count> route_bytes{};
 
   Account& operator+=(const Account& other);
-  // One call; returns the name of its way.
+  // Counts one call; returns the name of its way.
   const char* add(std::size_t kind, std::size_t moved, fabric::Route route);
 };
 [[nodiscard]] Account account();
@@ -44,7 +44,7 @@ struct Account {
 // How the last collective of this thread moved its bytes: "line", "bounce", "commons", "cma", or ""
 // before any did.
 [[nodiscard]] const char* last_way();
-void forget_last_way();  // so that a call that went to the MPI instead shows
+void forget_last_way();  // so that one sees when the next call went to the MPI
 
 // What a member has chosen for a call of its own, and will learn from.
 struct Choices {
@@ -62,52 +62,54 @@ struct Pending : progress::Operation {
 // This process's; lives to its end.
 [[nodiscard]] progress::Driver& driver();
 
-// Lets go of what ranks have left that have gone. Any thread, now and then.
+// Lets go of the memory of ranks that have gone. Any thread may call it, now and then.
 void look_for_losses();
-// No team of this process is called any more, but some are still there, as the program has not
-// freed their communicators: the memory of their members is not kept for their sake.
+// Lets go of the memory of all peers. To be called when no team of this process is called any more,
+// but some still exist, as the program has not freed their communicators.
 void let_go_of_peers();
 
-// A group of ranks of one node that call collectives together: one member's side of it.
+// A group of ranks of one node that call collectives together, as one member sees it.
 class Team : public std::enable_shared_from_this<Team> {
  public:
-  // Collective over the group; nullptr on all members alike when they cannot be a team, and `why`
-  // then says so in one clause. `home` is the Node joined at start, if any; a group with members
-  // from elsewhere on this host joins one of its own.
+  // Collective over the group. Returns nullptr on all members alike when they cannot be a team;
+  // `why` then says in one clause why. `home` is the Node joined at start, if any. A group with
+  // other members of this host joins a Node of its own.
   [[nodiscard]] static std::shared_ptr<Team> create(const Exchange& group,
                                                     const std::shared_ptr<Node>& home,
                                                     const char*& why);
-  // The same without a word between the members, who are ranks in `node`. All of them know `name`,
-  // which no other group of the node has ever. `has_devices`: as in Exchange.
+  // The same without messages between the members, whose numbers are ranks in `node`. All of them
+  // know `name`, and no other group of the node ever has that name. `has_devices`: as in Exchange.
   [[nodiscard]] static std::shared_ptr<Team> join(const std::shared_ptr<Node>& node,
                                                   std::uint64_t name, std::vector<int> members,
                                                   int rank, bool has_devices, const char*& why);
   ~Team();
 
-  // Blocking; the arguments were checked. The members must agree on all but buffers and stores.
-  // Whoever notices a trouble says so on standard error. After `left`, the MPI is to do it.
-  // The local choices and the order in `work` are the team's.
+  // Runs a blocking collective, whose arguments were checked. The members must agree on all but
+  // buffers and stores. A member that notices a trouble says so on standard error. After `left` the
+  // MPI is to do the call. The team fills in the local choices and the order in `work`.
   Trouble run(coll::Collective collective, coll::Work& work);
   Trouble run(coll::Collective collective, const coll::Work& work) {
     coll::Work own = work;
     return run(collective, own);
   }
 
-  // Whether any member says so, about a blocking call that all are in. The members must agree on
-  // all but `mine`. After a trouble, which run() will meet, false.
+  // Whether any member has called this with `mine`, for a blocking call that all are in. The
+  // members must agree on all but `mine`. False after a trouble, which run() will then meet.
   [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
 
-  // run(), nonblocking, in three steps. may_start() says `none`, or what becomes of the call at
-  // once. After `none`, start() is called, whose `pending` holds the collective and the work, and
-  // goes to the driver, or nothing, if that cannot be; then end_start().
+  // run() for a nonblocking collective, in three steps:
+  //  1. may_start() says `none`, or how the call has ended at once.
+  //  2. After `none` comes start(), whose `pending` holds the collective and the work and goes to
+  //     the driver. It is left out where the call cannot be started after all.
+  //  3. Then comes end_start().
   // When `pending` comes back from the driver, a thread of the rank calls finish(), in any order.
-  // One that has failed keeps its team.
+  // A `pending` that has failed keeps its team.
   [[nodiscard]] Trouble may_start(coll::Collective collective, const coll::Work& work);
   void start(Pending& pending);
   void end_start() { background_->leaving.end(); }
   static Trouble finish(Pending& pending);
 
-  // The communicator is gone: nothing new will come, what is under way goes on.
+  // To be called when the communicator is gone: nothing new will come, what is under way goes on.
   void disband() { disbanded_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool disbanded() const { return disbanded_.load(std::memory_order_relaxed); }
 
@@ -123,8 +125,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] int size() const { return fabric_.size(); }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
-  // How many calls there have been, which is the same on all members: of blocking ones, and of
-  // nonblocking ones.
+  // How many blocking calls, and how many nonblocking ones, there have been. It is the same on all
+  // members.
   [[nodiscard]] std::uint32_t calls() const {
     return static_cast<std::uint32_t>(leaving_.number());
   }
@@ -136,7 +138,7 @@ class Team : public std::enable_shared_from_this<Team> {
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
        bool has_devices);
 
-  // In both of its callers, so that a call costs no more than it did before there were traces.
+  // Inlined into both of its callers, so that traces cost nothing where there are none.
   [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
   Trouble run_traced(coll::Collective collective, coll::Work& work);
   // Fills in the local choices in `work`.
@@ -175,7 +177,7 @@ class Team : public std::enable_shared_from_this<Team> {
     std::size_t bytes = 0;
     const Row* row = nullptr;
   } last_;
-  // The last call of any(), and what becomes of the run() that follows where it cannot begin.
+  // The last call of any(), and how the run() that follows ends where it cannot begin.
   struct {
     std::uint64_t call = 0;
     Trouble outcome = Trouble::none;

@@ -7,8 +7,8 @@
 
 namespace tutti::engine {
 
-// How the members of a group talk before they share a segment: by the user's MPI, or a test's
-// pipes.
+// How the members of a group talk before they share a segment: by the user's MPI, or by the pipes
+// of a test.
 struct Exchange {
   int rank = 0;
   int size = 0;

@@ -52,7 +52,7 @@ void agree_on_forks(Node& node) {
 }
 
 void disagree_on_forks(Node& node) {
-  // A child, whose memory is its own, may find the mutex locked by a thread that it has not.
+  // A forked child may find the mutex locked by a thread that only its parent has.
   if (::getpid() != g_process.load(std::memory_order_relaxed)) return;
   const Guard guard;
   if (g_node != &node) return;

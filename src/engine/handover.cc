@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In rounds: everyone posts what the kernel accepts, all meet, everyone receives. Mostly one round
-// is enough; on a large node the kernel bounds how many descriptors a user may have under way
-// (RLIMIT_NOFILE), and the rest follows. A round in which nobody got rid of anything is the last.
+// It goes in rounds: everyone posts what the kernel accepts, all meet, everyone receives. Mostly
+// one round is enough. On a large node the kernel bounds how many descriptors a user may have under
+// way (RLIMIT_NOFILE), and the rest follows in further rounds. A round in which nobody could post
+// anything is the last.
 #include "engine/handover.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How processes become a Node. Every decision that all must take alike rests on what all were told.
+// How processes become a Node. Every decision that all must take alike rests on what all have
+// received.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -17,7 +18,7 @@
 namespace tutti::engine {
 namespace {
 
-// Three rounds of exchange. 1: who is here.
+// There are three rounds of exchange. Round 1: who is here.
 struct Arrival {
   std::uint64_t host;
   memory::Introduction memory;
@@ -30,13 +31,13 @@ struct Arrival {
   std::int32_t strict, by_rank;
   std::int32_t devices;  // Exchange::has_devices
 };
-// 2: the maker's invitation to the segment (others send nothing of use).
+// Round 2: the maker's invitation to the segment. (The others send nothing of use.)
 struct Invited {
   segment::Invitation invitation;
   std::int32_t ok;
 };
-// 3: what worked between this process and all the others of its host. Where some may not open each
-// other's descriptors, these are handed over, and there is a fourth.
+// Round 3: what worked between this process and all the others of its host. Where some may not open
+// each other's descriptors, these are handed over, and a fourth round repeats the third.
 struct Verdict {
   std::int32_t attached;
   std::int32_t mapped;
@@ -46,8 +47,8 @@ struct Verdict {
 
 segment::Patience patience_for(bool oversubscribed, bool asymmetric_fence) {
   const Options& chosen = options();
-  // Who shares a core lets the other have it at once: the one it waits for may need it. It sleeps
-  // often enough there for the interrupts of the asymmetric fence to cost more than they save.
+  // A rank that shares a core lets the others have it at once: the one it waits for may need it. It
+  // also sleeps so often that the interrupts of the asymmetric fence cost more than they save.
   return {.polls = oversubscribed ? 0 : chosen.spin,
           .yields = chosen.yield,
           .asymmetric_fence = asymmetric_fence && !oversubscribed,
@@ -60,7 +61,7 @@ bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
   return group.allgather(&mine, all.data(), sizeof(T));
 }
 
-// Small pages take longer to come back than to be copied, huge ones a hundredth of that.
+// To map a small page again takes longer than to copy it; for huge pages it is a hundredth of that.
 memory::Windows::Bounds bounds_of_windows() {
   constexpr int rarely = 6;
   if (const std::size_t most = options().windows) return {static_cast<std::int64_t>(most), 0, 0};
@@ -68,8 +69,8 @@ memory::Windows::Bounds bounds_of_windows() {
   return {std::int64_t{32} << 20, huge ? 0 : rarely, rarely};
 }
 
-// Most of the address space is the program's, however many peers there are; and nearly all of what
-// a limit leaves.
+// Most of the address space is the program's, however many peers there are. Where there is a limit,
+// nearly all of what it leaves is the program's.
 std::uint64_t window_bytes() {
   return os::address_space_left_bytes() /
          (os::address_space_limit_bytes() == os::unlimited ? 4 : 16);
@@ -141,7 +142,7 @@ class Node::Joining {
     return true;
   }
 
-  // Where this rank runs, if Tutti is to say, and where its progress thread will.
+  // Decides where this rank runs, if that is up to Tutti, and where its progress thread will.
   void take_places(std::vector<topology::Seat>& seats, std::span<const os::CpuMask> homes,
                    const os::CpuMask& job) {
     const PlacingRequest request{options().progress, options().comm_cores};
@@ -173,7 +174,7 @@ class Node::Joining {
         static_cast<long long>(options().comm_cores), cores, std::max(cores - 1, 0));
   }
 
-  // Makes the segment, or opens the host's; then the peers' memory.
+  // Makes the segment, or opens that of the host; then opens the peers' memory.
   bool invite() {
     Invited invited{};
     if (node_->rank_ == 0) {
@@ -213,7 +214,7 @@ class Node::Joining {
     return gather(group_, mine, verdicts_);
   }
 
-  // Of all hosts, so that all members take part in what follows, or none.
+  // Whether any member asks, on any host: all members take part in what follows, or none.
   [[nodiscard]] bool asks_anybody() const {
     return std::any_of(verdicts_.begin(), verdicts_.end(),
                        [](const Verdict& verdict) { return verdict.mailbox != 0; });

@@ -59,8 +59,9 @@ bool Leaving::broken() const {
                      [](const Desk* desk) { return desk->ended(Ending::broken); });
 }
 
-// Whoever reads a number on its desk knows that its call, or a later one, has been ended by
-// somebody; and who reads a desk's `calls` after this that its owner begins none of these any more.
+// A member that reads a number on its desk knows that somebody has ended that call, or a later one.
+// A member that reads a desk's `calls` after this knows that its owner begins no call after
+// `first` any more.
 void Leaving::stop_from(std::uint64_t first) {
   for (Desk* desk : desks_) {
     std::uint64_t seen = desk->stopped.load(std::memory_order_relaxed);
@@ -74,8 +75,8 @@ void Leaving::stop_from(std::uint64_t first) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-// Who has been told reads of the call that has failed on its own desk: whoever fails says so there
-// before.
+// A member that has been told finds the call that has failed on its own desk: the member that fails
+// writes it there before it says that it has failed.
 bool Leaving::leave(std::uint64_t ended) {
   ended_ = ended;
   mine_.calls.store(2 * ended, std::memory_order_release);
@@ -89,7 +90,7 @@ bool Leaving::leave(std::uint64_t ended) {
   return first_ != 0 && number_ >= first_;
 }
 
-// 0: nobody will know.
+// The first call that is the MPI's; 0: nobody will know.
 std::uint64_t Leaving::find_first() {
   constexpr int yields = 1000;
   std::uint64_t last = 0;

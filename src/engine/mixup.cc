@@ -10,7 +10,7 @@ using segment::Desk;
 using segment::Starts;
 using segment::Step;
 
-// Somebody has posted in each collective, if not everybody.
+// The owner may have posted nothing in that collective, but somebody has.
 std::uint64_t call_of_any_after(Desks desks, int owner, Step after) {
   std::uint64_t call = call_after(*desks[static_cast<std::size_t>(owner)], after);
   for (std::size_t i = 0; call == 0 && i < desks.size(); ++i) call = call_after(*desks[i], after);
@@ -21,8 +21,8 @@ std::uint64_t starts_of(const Desk& desk) {
   return desk.starts.count.load(std::memory_order_acquire);  // pairs with publish_start()
 }
 
-// Whether its owner has come to the blocking collective whose first step is `first`. Who posts
-// nothing in it is waited for by nobody there.
+// Whether the owner has come to the blocking collective whose first step is `first`. A member that
+// posts nothing in it counts once it has finished that step; nobody waits for it there.
 bool has_entered(const Desk& desk, Step first) {
   return desk.lines[first % segment::ring].step.load(std::memory_order_acquire) >= first ||
          desk.done.load(std::memory_order_acquire) >= first;
@@ -81,7 +81,7 @@ std::optional<Mixup> find_mixup_in_wait(Desks desks, int rank) {
   const Desk& mine = *desks[static_cast<std::size_t>(rank)];
   for (int peer = 0; peer < static_cast<int>(desks.size()); ++peer) {
     const Desk& theirs = *desks[static_cast<std::size_t>(peer)];
-    // In this order, so that whatever it started before it did that is counted.
+    // `done` is read first, so that all it started before it finished that step is counted.
     const Step done = theirs.done.load(std::memory_order_acquire);  // pairs with finish()
     const std::uint64_t next = starts_of(theirs) + 1;
     if (starts_of(mine) < next) continue;

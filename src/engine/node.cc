@@ -39,7 +39,7 @@ void Node::look_for_losses() {
     const auto& presence = segment_.presence(peer);
     if (peer == rank_ || reach(peer).is_lost() || !segment::Segment::marked_as_ended(presence))
       continue;
-    // A thread of it may have ended alone.
+    // Perhaps only the thread that had signed in has ended.
     if (os::has_gone(member(peer).pid, segment::Segment::signer_of(presence))) lose(peer);
   }
 }

@@ -31,7 +31,7 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   // Collective over the group: its members on this host become a Node. The outcome is the same on
-  // all members of a host; when it is not ok, `why` says what this process saw.
+  // all members of a host. When it is not ok, it says what this process saw.
   static Status join(const Exchange& group, std::shared_ptr<Node>& node);
 
   // Equal on the members of one Node and on nobody else; never 0.
@@ -51,17 +51,18 @@ class Node {
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
-  // Some had a runtime of GPUs when they joined.
+  // Some members had a runtime of GPUs when they joined.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
-  // What --comm-cores has led to, for the report: "progress threads on core 1, ranks on core 0".
+  // How --comm-cores was carried out, for the report: "progress threads on core 1, ranks on core
+  // 0".
   [[nodiscard]] const char* kept_free() const { return kept_free_.c_str(); }
   // Where this process's progress thread belongs.
   [[nodiscard]] const progress::Settings& progress() const { return progress_; }
-  // Lets go of the memory of those whose process has ended or has called exec: it is kept alive by
-  // the windows of others.
+  // Lets go of the memory of members whose process has ended or has called exec. Else this
+  // process's windows would keep it alive.
   void look_for_losses();
   void lose(int rank) { reaches_[static_cast<std::size_t>(rank)].lose(); }
-  // Of all others: nothing of this node is called any more.
+  // Lets go of the memory of all others. To be called when nothing of this node is called any more.
   void let_go_of_peers();
   // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
   [[nodiscard]] const char* why_not(memory::Way way) const;

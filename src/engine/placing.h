@@ -28,8 +28,8 @@ struct Placing {
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 
-// `seats`: the cores that each rank's own threads may use, which are no place for a progress
-// thread; `job`: where any of them could run; `domains`: the machine's.
+// `seats`: the cores that each rank's own threads may use; no progress thread goes there. `job`:
+// the cores that any of them could use. `domains`: the NUMA domains of the machine.
 [[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
                             const os::CpuMask& job, std::span<const os::CpuMask> domains);
 

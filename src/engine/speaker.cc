@@ -11,7 +11,8 @@
 namespace tutti::engine {
 namespace {
 
-// Ranks that call the same in another order need not be late by so much.
+// So long a mix-up must last to be believed. Ranks that only call the same in another order are
+// mostly less late.
 constexpr std::chrono::seconds believed_after{1};
 constexpr std::chrono::seconds believed_though_met_after{60};
 
@@ -102,7 +103,8 @@ bool Speaker::find_mixup() {
       static_cast<int>(members_.size()), world_rank(mixup->starter),
       describe(false, mixup->started, text[0]), world_rank(mixup->blocker),
       describe(true, mixup->blocking, text[1]));
-  // It concerns both kinds: whoever waits in either, this rank included, looks at these.
+  // The error concerns both kinds of collectives, so both desks say so. Each member that waits in
+  // either kind, this rank included, looks at one of them.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
     desks_[i]->fail(segment::Ending::broken);
   return true;
@@ -130,7 +132,7 @@ std::uint64_t Speaker::call_of(int peer, fabric::Step step) const {
   return call_after(*desks_[first + static_cast<std::size_t>(peer)], step - 1);
 }
 
-// Another member has met an error. Who sends me too much may have been the first to see it.
+// Another member has met an error. It may be one that sends me too much and has seen it first.
 void Speaker::hear() {
   for (int peer = 0; peer < static_cast<int>(members_.size()); ++peer) {
     const std::uint64_t theirs = call_of(peer, first_step_(fabric_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said on standard error when the members of a team cannot go on together, and what became
-// of them.
+// What is said on standard error when the members of a team cannot go on together, and how their
+// collectives then end.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,15 @@
 
 namespace tutti::engine {
 
-// How a collective ended. After any trouble the team is of no use any more for collectives of its
-// kind, blocking or nonblocking: what members still call ends with `told`, or with `left` (see
-// engine/leaving.h).
+// How a collective ended. After any trouble the team serves no more collectives of that kind,
+// blocking or nonblocking: later calls end with `told` or with `left` (see engine/leaving.h).
 enum class Trouble : std::uint8_t {
   none,
   mismatched,   // members called different things
   truncated,    // one sends more than another has room for
   lost,         // a member's process has ended
   unreachable,  // a buffer could not be read or written
-  unasked,      // this member has sent all it has to somebody who has less room, and says so
+  unasked,      // this member has sent all it has; the receiver has less room and says so
   told,         // another member has met one of these, and has said so
   left,         // the call is the MPI's, as are all later ones, on all members
 };
@@ -34,9 +33,9 @@ enum class Trouble : std::uint8_t {
 
 class Speaker {
  public:
-  // `members` are ranks in the node, `desks` the team's, of blocking collectives and then of
-  // nonblocking ones; `fabric` is asked for its call (see engine/call.h) and its first and last
-  // step when there is something to say.
+  // `members` are ranks in the node. `desks` are the team's: first those of blocking collectives,
+  // then those of nonblocking ones. `fabric` is asked for its call (see engine/call.h) and its
+  // first and last step when there is something to say.
   template <class Fabric>
   Speaker(const Node& node, const std::vector<int>& members, std::span<fabric::Desk* const> desks,
           int rank, bool blocking, const Fabric& fabric)
@@ -53,7 +52,7 @@ class Speaker {
   Speaker(const Speaker&) = delete;
   Speaker& operator=(const Speaker&) = delete;
 
-  // Of a collective that has failed: what this member said, or that another has.
+  // The trouble of a collective that has failed: what this member has said, or `told`.
   [[nodiscard]] Trouble trouble() const {
     return trouble_ == Trouble::none ? Trouble::told : trouble_;
   }

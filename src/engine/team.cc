@@ -193,7 +193,8 @@ struct Choosers {
   Distances distances;
   Chooser stores{true};             // of blocking collectives
   Chooser background_stores{true};  // of nonblocking ones, whose time is another
-  // The first calls that go by the segment also touch its pages first, and say little.
+  // It does not give up early: the first calls that go by the segment also touch its pages for the
+  // first time, and say little.
   Chooser detour{false};
 };
 Choosers& choosers() {
@@ -218,7 +219,7 @@ inline std::size_t moved_bytes(const coll::Work& work) {
   return std::max({in, out, work.bytes()});
 }
 
-// Of what this rank writes, the buffer that it knows best stands for all.
+// One buffer that stands for all that this rank touches: one that it writes to, if there is any.
 const void* written_by(const coll::Work& work) {
   if (!work.in.empty()) return work.in[0].address;
   if (!work.out.empty()) return work.out[0].address;
@@ -254,7 +255,7 @@ int who_decides(coll::Collective collective, const coll::Work& work) {
   }
 }
 
-// Only what is mapped is stored by this rank's choice.
+// This rank's choice of stores matters only for mapped memory.
 void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabric::Route route) {
   if (ticks == 0) return;
   if (route == fabric::Route::mapped)
@@ -263,7 +264,7 @@ void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabri
     choosers().detour.learn(choices.detour, ticks, moved);
 }
 
-// A handful of stores says nothing.
+// Too few bytes say nothing.
 void learn(const Pending& pending) {
   const bool enough = pending.work_ticks != 0 && pending.worked_bytes >= Chooser::least_bytes;
   if (enough && pending.route == fabric::Route::mapped)
@@ -301,7 +302,7 @@ Team::~Team() {
 
 void Team::revoke() {
   for (fabric::Desk* desk : desks_) desk->revoked.store(1, std::memory_order_relaxed);
-  // Who sees these sees that the team was revoked.
+  // A member that sees what follows also sees that the team was revoked.
   leaving_.break_off();
   desks_[members_.size() + static_cast<std::size_t>(rank())]->fail(segment::Ending::broken);
   (void)host_.fail();
@@ -343,7 +344,7 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   if (node_->ways().detours && work.operands == nullptr &&
       who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
     const bool small = moved < coll::copied_bytes;
-    // Which is faster only the time that all members take says, and that blocking calls alone tell.
+    // Which way is faster shows in the time that all members take, and only blocking calls have it.
     choices.detour = blocking ? learned.detour.choose(collective, moved, distance, small)
                               : learned.detour.choose_known(collective, moved, distance, small);
     work.detour = choices.detour.second;
@@ -355,7 +356,7 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   return choices;
 }
 
-// Some of my buffers, and the others can be mapped.
+// Whether only the kernel reaches some of my buffers, and the others can be mapped.
 bool Team::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for
   fabric::Way worst = fabric::Way::mapped;
@@ -374,7 +375,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (moved >= Chooser::least_bytes) choices = choose(true, collective, work, moved);
   host_.begin_call(work.timed);
 
-  // A barrier says this call, too, and everyone in it looks at others.
+  // The lines of a barrier carry this call, too, and everyone in it reads those of others.
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]]
     return fail(collective, work);
@@ -386,8 +387,9 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   return Trouble::none;
 }
 
-// A step of its own on the way of those who leave, with one outcome for both: whoever has met an
-// error here says so in run(), and so does who hears of it only there.
+// A call of its own, with a number of its own. It and the run() that follows have one outcome: a
+// member that has met an error here returns it from run(), and a member that only hears of the
+// error in run() fails there as well.
 bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
   const std::uint8_t said = mine;
   std::uint8_t heard = 0;
@@ -419,8 +421,8 @@ Trouble Team::refuse(coll::Collective collective, const coll::Work& work) {
   return answer(left, collective, work);
 }
 
-// Of a call that another member has met an error in. Who only sends has done that, as far as it is
-// concerned, when a receiver has too little room.
+// How a call ends in which another member has met an error. If that is a receiver with too little
+// room, a member that only sends has done its part and succeeds.
 Trouble Team::answer(bool left, coll::Collective collective, const coll::Work& work) {
   if (left) return Trouble::left;
   const bool sent = leaving_.cut(leaving_.number()) && only_sends(collective, rank(), work.root);
@@ -433,7 +435,7 @@ Trouble Team::fail(coll::Collective collective, const coll::Work& work) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
     return answer(leaving_.told(!in_place && !work.in_place), collective, work);
   }
-  // Of a mixup with nonblocking calls the speaker has said so.
+  // After a mix-up with nonblocking calls the speaker has set this.
   const bool broken = desks_[static_cast<std::size_t>(rank())]->ended(segment::Ending::broken);
   if (trouble == Trouble::lost || broken) {
     leaving_.end();
@@ -481,13 +483,13 @@ Trouble Team::may_start(coll::Collective collective, const coll::Work& work) {
   return Trouble::told;
 }
 
-// After an error this rank's steps say nothing of which calls it has made.
+// After an error this rank's steps no longer say which calls it has made, so nothing is published.
 void Team::publish(std::uint64_t call) {
   if (!host_.failed())
     publish_start(*desks_[static_cast<std::size_t>(rank())], fabric_.last_step(), call);
 }
 
-// By whoever drives.
+// Called by the thread that drives.
 void Team::fall(Pending& first) {
   first.trouble = background_->speaker.trouble();
   Leaving& leaving = background_->leaving;

@@ -12,7 +12,7 @@ namespace tutti::fabric {
 
 bool Peers::has_ended(std::size_t member) const {
   const Peer& peer = peers_[member];
-  // A thread of it may have ended alone.
+  // Perhaps only the thread that had signed in has ended.
   return peer.pid != 0 && segment::Segment::marked_as_ended(*peer.presence) &&
          os::has_gone(peer.pid, segment::Segment::signer_of(*peer.presence));
 }

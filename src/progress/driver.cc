@@ -13,23 +13,23 @@ namespace {
 
 using fabric::Executor;
 
-// Work of up to so many bytes is done at once by who posts it.
+// The thread that posts an operation does it at once if it moves at most so many bytes.
 constexpr std::size_t small_bytes = std::size_t{2} << 10;
 constexpr std::int64_t first_nap_ns = 50'000;
 constexpr std::int64_t longest_nap_ns = 1'000'000;
 constexpr std::int64_t sleep_ns = 3'600'000'000'000;
-// What a thread without lanes to drive does before it sleeps until somebody rings.
+// Naps of a thread without lanes to drive, before it sleeps until somebody rings.
 constexpr int naps_before_sleep = 100;
 // Yields of a thread on a core of its own before it takes naps.
 constexpr int dedicated_yields = 20'000;
-// Whether peers are alive is asked the kernel: only every so many rounds.
+// One round in so many looks whether peers are alive, for which it asks the kernel.
 constexpr int rounds_per_look = 8;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
-// And from so many bytes on it yields once when it has posted: until the others, who share its
-// core, have posted too, nothing can go on meanwhile. And once before it drives while it waits: who
-// still computes there then does so while the thread drives. However long that takes: to compute is
-// what the others are there for.
+// Such a rank yields twice for an operation of so many bytes or more, however long that takes. It
+// yields once when it has posted: nothing can go on until the others that share its core have
+// posted too. And once before it drives in a wait: others may still compute on that core, and the
+// thread drives meanwhile.
 constexpr std::size_t courteous_bytes = std::size_t{128} << 10;
 
 // Pushes to a list whose latest is first.
@@ -81,8 +81,8 @@ void Driver::post(Operation& operation) {
     return;
   if (!started_.load(std::memory_order_acquire)) [[unlikely]]
     start_thread();
-  // A thread that shares a core with a rank would only take it away from who posts more: it looks
-  // by itself, soon.
+  // A thread that shares a core with a rank is not rung: it would only take the core from a rank
+  // that posts more. It looks by itself soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
   if (settings_.dedicated)
     thread_bell_.ring();
@@ -125,7 +125,7 @@ void Driver::unlock(Executor driver) {
   }
 }
 
-// Says to the others what has arrived, and does what is small.
+// Tells the others what has arrived, and does what is small.
 void Driver::begin_arrived(Executor driver) {
   admit();
   Queue finished;
@@ -156,7 +156,7 @@ void Driver::settle(Queue& finished) {
 bool Driver::round(Executor driver, bool looks_after) {
   admit();
   bool moved = false;
-  bool left = false;  // something to a rank that may sleep
+  bool left = false;  // there is work for a rank, which may sleep
   Queue finished;
   elsewhere_ = 0;
   for (Lane* lane : lanes_) {
@@ -213,8 +213,8 @@ Driver::Wait::~Wait() { driver_.waiting_.fetch_sub(1, std::memory_order_relaxed)
 
 bool Driver::Wait::would_sleep() const {
   const Settings& settings = driver_.settings_;
-  // Where ranks share cores and the thread has one of its own, to try for long would only take the
-  // core from a rank that computes.
+  // Where ranks share cores and the thread has one of its own, long waits without sleep would only
+  // take the core from a rank that computes.
   return polls_ >= settings.patience.polls &&
          (!courteous_ || yields_ >= (driver_.served() ? served_yields : settings.patience.yields));
 }
@@ -248,8 +248,8 @@ void Driver::Wait::step(bool may_sleep) {
     segment::relax();
   } else {
     ++yields_;
-    // Where somebody else computes on this core it would rather sleep, if it may: not while its own
-    // thread may need the core.
+    // A yield that took long says that somebody else computes on this core: then the rank sleeps,
+    // if it may. But it always yields while its own thread may need the core.
     if (courteous_ && !elsewhere)
       courteous_ = segment::yield(driver_.settings_.patience);
     else
@@ -284,7 +284,8 @@ void Driver::start_thread() {
           "no progress thread could be started: nonblocking collectives go on in Wait and Test");
       has_thread_.store(false, std::memory_order_release);
     } else {
-      // Here and not by itself: it may get a core late, and is to be known by then.
+      // Named and bound here, not by the thread itself: that may get a core late, and tools shall
+      // know it by then.
       ::pthread_setname_np(thread_, "tutti-progress");
       if (settings_.cpus && !os::run_on(*settings_.cpus, thread_))
         log::info("the progress thread could not be bound");
@@ -307,10 +308,10 @@ void Driver::stop() {
   starting_.unlock();
 }
 
-// On a core of its own it spins for a while, and is rung when something is posted. On a rank's core
-// each of its looks costs that rank as much as a short collective: there it looks now and then, and
-// what is over before it looks, has cost nothing. And as whoever wakes it pays as much, it sleeps
-// through every second nap.
+// The progress thread. On a core of its own it spins for a while, and is rung when something is
+// posted. On a rank's core each of its looks costs that rank as much as a short collective. There
+// it looks only now and then, and what is over before a look has cost nothing. Waking it costs the
+// peer as much. So in every second nap it cannot be woken by flags.
 void Driver::serve() {
   const bool dedicated = settings_.dedicated;
   const int spins = dedicated ? dedicated_yields : 0;
@@ -319,7 +320,7 @@ void Driver::serve() {
   std::int64_t nap_ns = shortest_nap_ns;
   int idle = 0;        // rounds without a move
   bool woken = false;  // or could have been, out of the last nap
-  // The bell first: what is looked at after that has changed before somebody rings it anew.
+  // The bell is read first. What changes after the thread has looked then rings it anew.
   for (std::uint32_t seen = thread_bell_.seen(); !stopping_.load(std::memory_order_relaxed);
        seen = thread_bell_.seen()) {
     // A rank that waits drives by itself.
@@ -328,7 +329,8 @@ void Driver::serve() {
                       waiting_.load(std::memory_order_relaxed) == 0);
     if (may && driving_.try_lock()) {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
-      // Whoever is waited for pays for waking this thread: not before it has really waited.
+      // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
+      // only when it has really waited.
       if (!moved && idle > spins && !woken) make(bed);
       unlock(Executor::progress);
       if (moved) {

@@ -7,7 +7,7 @@
 namespace tutti::progress {
 namespace {
 
-// While the rank goes on with an operation, its thread's kernel is that of the operation.
+// While the rank goes on with an operation, its thread uses the kernel of that operation.
 class Binding {
  public:
   Binding(const Operation& operation, fabric::Executor driver)
@@ -79,7 +79,7 @@ void Lane::look_after(Queue& finished) {
     conclude(finished);
 }
 
-// The first has ended, or with an error all have.
+// The first operation has ended. After an error all of them have.
 void Lane::conclude(Queue& finished) {
   const bool failed = host_.failed();
   if (failed && fall_.fall != nullptr)
@@ -88,7 +88,7 @@ void Lane::conclude(Queue& finished) {
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
-  if (!failed) host_.tidy(queue_.first()->bytes);  // else peers may still be at it
+  if (!failed) host_.tidy(queue_.first()->bytes);  // else peers may still be reading or writing
   do {
     Operation& operation = *queue_.pop();
     operation.succeeded = !failed;

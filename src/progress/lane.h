@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane: the nonblocking collectives of one communicator, one after the other, on desks of their
-// own, so that blocking ones may overtake them. As all members call them in the same order, a later
-// one that waits for an earlier one waits for nothing that would not have to happen anyway.
+// A lane: the nonblocking collectives of one communicator. They run one after the other, on desks
+// of their own, so that blocking ones may overtake them. All members call them in the same order.
+// So when a later one waits for an earlier one, that had to happen anyway.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace tutti::progress {
 
-// What is done when the first operation of a lane has met an error, and the rest fails with it: the
-// others are to be told, by Desk::fail(). Without it, that the lane is broken.
+// What to do when the first operation of a lane has met an error, and the rest fails with it. It is
+// to tell the other members, by Desk::fail(). Without it they are told that the lane is broken.
 struct Fall {
   void* context = nullptr;
   void (*fall)(void* context, Operation& first) = nullptr;
 };
 
-// One thread at a time may call the members; whose turn it is decides the Driver.
+// One thread at a time may call the functions. The Driver decides whose turn it is.
 class Lane {
  public:
   Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
@@ -30,17 +30,18 @@ class Lane {
   void add(Operation& operation) { queue_.push(operation); }
   [[nodiscard]] bool idle() const { return queue_.empty(); }
   [[nodiscard]] bool running() const { return task_.has_value(); }
-  // Of one that has something to do.
+  // Whether the first operation moves at most so many bytes. Only where the lane is not idle.
   [[nodiscard]] bool is_small(std::size_t most) const { return queue_.first()->bytes <= most; }
 
   // Goes on as far as it can without waiting. Operations that end go to `finished`. False: nothing
-  // could be done. `only_posts` see fabric/lane.h.
+  // could be done. For `only_posts` see fabric/lane.h.
   bool advance(fabric::Executor driver, bool only_posts, Queue& finished);
-  // Only the rank may apply the operation of what it has to do.
+  // Whether only the rank may apply the operation of the first one. Only where the lane is not
+  // idle.
   [[nodiscard]] bool is_late() const { return queue_.first()->work.operands != nullptr; }
   // What the last advance() found missing; a null word: another driver.
   [[nodiscard]] const fabric::Watch& watch() const { return watch_; }
-  // Looks whether those it waits for are still there. If not, all operations end in failure.
+  // Looks whether the members that it waits for are still there. If not, all operations fail.
   void look_after(Queue& finished);
 
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return queue_.first()->owner; }

@@ -20,8 +20,9 @@ struct Operation {
   Lane* lane = nullptr;
   std::shared_ptr<const void> owner;  // of the lane
 
-  // Where what the kernel computes is the thread's own affair: bind(bound) makes it this operation,
-  // and gives what it was before, to be bound again. Only on threads of the rank.
+  // For kernels that depend on the thread that runs them. bind(bound) makes this thread's kernel
+  // that of this operation, and returns what it was before, to be bound again. Only on threads of
+  // the rank.
   const void* (*bind)(const void* operation) = nullptr;
   const void* bound = nullptr;
 
@@ -37,13 +38,13 @@ struct Operation {
   Operation* next = nullptr;  // in the list that it is in
 };
 
-// As traces name it; collectives come first, and behind them the nonblocking ones.
+// The number that traces have for it: blocking collectives come first, then the nonblocking ones.
 [[nodiscard]] inline trace::What what_of(const Operation& operation) {
   return static_cast<trace::What>(coll::collective_count +
                                   static_cast<std::size_t>(operation.collective));
 }
 
-// Operations in order; the links are theirs.
+// Operations in order, linked by Operation::next.
 class Queue {
  public:
   [[nodiscard]] bool empty() const { return first_ == nullptr; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress: who makes nonblocking collectives progress. Here: on which cores of a chip ranks and
-// progress threads go, in numbers of the chip's own (nothing is asked of the operating system).
+// progress: who makes nonblocking collectives progress. This file says on which cores of a chip
+// ranks and progress threads go. Cores have the chip's own numbers; the operating system is not
+// asked.
 //
 // Of the chip's cores some are kept for communication; they are spread evenly inside each NUMA
 // domain, and the ranks take the others in order (Denis et al. 2019, section 4).
@@ -28,7 +29,7 @@ struct Layout {
   std::vector<int> communication;  // ascending
 };
 
-// Domains get equally many communication cores, or the later ones one more.
+// All domains get equally many communication cores, or the later ones get one more.
 inline Layout lay_out(const Chip& chip, int communication_cores) {
   Layout layout{chip, {}, {}};
   const int cores = chip.domain_cores();
@@ -57,7 +58,7 @@ inline int place(Placement placement, const Layout& layout, int rank) {
     return domain * cores + numa(cores, ranks, mine % cores);
   }
   if (placement == Placement::odd_even && !layout.communication.empty()) {
-    // Which is equation 2 where the domains have equally many.
+    // This is equation 2 where all domains have equally many.
     const int turn =
         odd_even_turn(layout.chip.cores, static_cast<int>(layout.application.size()), rank);
     return layout.communication[static_cast<std::size_t>(turn)];

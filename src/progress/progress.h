@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress: what brings nonblocking collectives forward. Every process has one Driver. Whoever is
-// in it drives, one thread at a time: a rank that waits or tests, or the progress thread, which
-// never calls MPI and sleeps when there is nothing to do.
+// progress: what brings nonblocking collectives forward. Every process has one Driver. One thread
+// at a time is in it and drives: a thread of the rank that waits or tests, or the progress thread.
+// That never calls MPI, and sleeps when there is nothing to do. Words: docs/glossary.md.
 #pragma once
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ struct Settings {
 };
 
 class Driver {
-  // What a thread that sleeps takes with it, from nap to nap of one wait.
+  // What a thread that sleeps keeps from nap to nap of one wait.
   struct Bed {
     std::vector<segment::Awaited> words;              // of the next nap
     std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
@@ -51,15 +51,15 @@ class Driver {
   // Before the first post; only the first call has an effect.
   void configure(const Settings& settings);
 
-  // Starts an operation. Says to the others what they wait for; its work is left to whoever drives
-  // next, unless there is little of it.
+  // Starts an operation and tells the others what they wait for. The work is left to the thread
+  // that drives next, unless there is little of it.
   void post(Operation& operation);
 
   // Operations that were posted and not yet taken by finished().
   [[nodiscard]] std::uint32_t outstanding() const {
     return outstanding_.load(std::memory_order_relaxed);
   }
-  // Those that have ended since the last call, in the order in which they did.
+  // Operations that have ended since the last call, in the order in which they did.
   [[nodiscard]] Queue finished();
   [[nodiscard]] bool has_finished() const {
     return finished_.load(std::memory_order_relaxed) != nullptr;
@@ -68,8 +68,9 @@ class Driver {
   // Drives once, unless another thread does.
   void drive();
 
-  // Ranks share cores, their threads have others, and this one has posted much: before it waits for
-  // that, and drives itself, it lets others compute, once.
+  // Whether to call step_aside(), which yields the core once, before this rank drives in a wait. It
+  // is so where ranks share cores, their threads have other cores, and this rank has posted much:
+  // the others may still compute.
   [[nodiscard]] bool steps_aside() const { return steps_aside_.load(std::memory_order_relaxed); }
   void step_aside();
 
@@ -80,7 +81,7 @@ class Driver {
   // After stop(), when something is outstanding.
   void resume();
 
-  // A rank's wait for whatever it waits for: step() drives, and is the more patient the longer
+  // A rank's wait, whatever it waits for. step() drives: it polls, then yields, then sleeps while
   // nothing happens.
   class Wait {
    public:
@@ -88,8 +89,8 @@ class Driver {
     ~Wait();
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
-    // Whether the next step would rather sleep: not to be allowed to, if what is waited for may
-    // also come from elsewhere.
+    // Whether the next step would sleep if it may. It may not where what is waited for can also
+    // come from elsewhere.
     [[nodiscard]] bool would_sleep() const;
     void step(bool may_sleep);
 
@@ -111,41 +112,43 @@ class Driver {
   bool round(fabric::Executor driver, bool looks_after);
   void admit();
   void begin_arrived(fabric::Executor driver);
-  // Whoever finds the lock taken leaves what it has posted to its holder.
+  // A thread that finds the lock taken leaves what it has posted to the holder: unlock() begins it.
   void unlock(fabric::Executor driver);
   void settle(Queue& finished);
   void make(Bed& bed) const;
 
-  // Ranks that wait and the thread are woken apart: a rank that completes what it waits for by
-  // itself would otherwise wake the thread each time.
+  // Ranks that wait and the progress thread have a bell each. Else a rank that completes what it
+  // waits for by itself would wake the thread each time.
   struct Bell {
     std::atomic<std::uint32_t> rung{0};
     std::atomic<std::uint32_t> sleepers{0};
     [[nodiscard]] std::uint32_t seen() const { return rung.load(std::memory_order_seq_cst); }
     void ring();
   };
-  // Until a word of the bed changes, or the bell is rung after `seen`. The words are then to be
-  // looked for anew.
+  // Sleeps until a word of the bed changes, or the bell is rung after `seen`. The bed then has no
+  // words any more.
   void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) const;
-  // Wakes the thread if it sleeps; once, though it may be a while until it has a core.
+  // Wakes the thread if it sleeps. It does so once, though it may be a while until the thread has a
+  // core.
   void rouse();
   void start_thread();
   void serve();
 
-  // Whoever drives:
+  // Of the thread that drives, which holds `driving_`:
   os::Mutex driving_;
   std::vector<Lane*> lanes_;               // that have operations
   int elsewhere_ = 0;                      // lanes that want another driver
-  std::atomic<bool> wants_thread_{false};  // some lane wants the thread; read by that
+  std::atomic<bool> wants_thread_{false};  // some lane wants the thread, which reads this
 
-  // Ranks' threads write, whoever drives takes, and the other way round.
+  // Threads of the rank put into arrivals_, and the one that drives takes from it. With finished_
+  // it is the other way round.
   std::atomic<Operation*> arrivals_{nullptr};  // the latest first
   std::atomic<Operation*> finished_{nullptr};  // the latest first
   std::atomic<std::uint32_t> outstanding_{0};  // posted, not yet taken by finished()
   std::atomic<std::uint32_t> unfinished_{0};   // posted, not yet in finished_
   Bell ranks_bell_, thread_bell_;
 
-  // Ranks' threads alone write.
+  // Written by threads of the rank alone.
   std::atomic<std::uint32_t> waiting_{0};  // how many wait
   std::atomic<std::uint32_t> rounds_{0};   // of drive()
   std::atomic<bool> steps_aside_{false};   // see steps_aside()
@@ -158,7 +161,7 @@ class Driver {
   std::atomic<bool> started_{false};     // or could not be
   std::atomic<bool> stopping_{false};
 
-  std::atomic<bool> asleep_{false};  // the thread sets it, and whoever rouses it clears it
+  std::atomic<bool> asleep_{false};  // the thread sets it, and rouse() clears it
 };
 
 }  // namespace tutti::progress

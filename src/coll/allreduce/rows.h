@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce shares its algorithms with Reduce: there, "the root" is everyone.
+// Allreduce shares its algorithms with Reduce. "The root" there is everyone.
 #pragma once
 
 #include "coll/reduce/direct.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barrier by dissemination (Hensgen, Finkel and Manber 1988): in round k every member tells the one
+// Barrier by dissemination (Hensgen, Finkel and Manber 1988). In round k every member tells the one
 // 2^k further that it has heard, directly or not, from 2^k members. ceil(log2 P) steps.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bcast between the users' buffers. Each receiver copies from the root's buffer, all of them at
-// once (Ma et al. 2010, the receiver reads), and the root, which must stay until they are done
-// anyway, copies chunks for them: with two ranks both move half of the bytes.
+// Bcast between the users' buffers. The receivers copy from the root's buffer, all of them at once
+// (Ma et al. 2010, the receiver reads). The root must stay until they are done anyway, so it copies
+// chunks for them: with two ranks both move half of the bytes.
 #pragma once
 
 #include "coll/bcast/staged.h"
@@ -78,7 +78,7 @@ Task direct(F& f, const Work& work) {
     const std::byte* payload = co_await f.posted(work.root, step);
     std::memcpy(&root, payload, sizeof root);
   }
-  // A root that is to learn how long it takes all of them waits for them, at both ends.
+  // A timed root learns how long all members take. So it waits for them, before and after.
   const bool waits = is_root && work.timed;
   for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
   // Everyone sees the root's card, so everyone agrees.

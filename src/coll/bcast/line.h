@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bcast of a payload that rides in the flag's own line: one store by the root, one line read by
-// each of the others. The root does not wait, but for room.
+// each of the others. The root waits for nothing but room.
 #pragma once
 
 #include <cstring>

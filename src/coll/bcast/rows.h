@@ -6,7 +6,7 @@
 
 namespace tutti::coll::bcast {
 
-// Less than two chunks, which the root and a receiver could share, go faster in pieces: the root
+// Below two chunks the root and a receiver cannot share the work. Then pieces are faster: the root
 // fills one while the receivers empty another.
 inline constexpr std::size_t shared_bytes = 2 * direct_bytes;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bcast through the root's staging slots, a piece a step: the root fills slots while the others
-// drain earlier ones, up to the number of slots ahead of the slowest.
+// Bcast through the root's staging slots, a piece a step. The root fills slots while the others
+// drain earlier ones. It is at most as many pieces ahead of the slowest as there are slots.
 #pragma once
 
 #include "coll/coll.h"

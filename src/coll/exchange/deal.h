@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In place, what two members send each other lies where they receive it: their blocks change
-// places. Small ones have left their place when they are posted, like any others. Large ones stay
-// where they are, and the two must agree who moves them, of which their headers tell both the same.
+// places. Small blocks have left their place when they are posted, like any others. Large ones stay
+// where they are, and the two must agree who moves them. Both find the same answer in their two
+// headers.
 #pragma once
 
 #include "coll/exchange/incoming.h"
@@ -17,7 +18,8 @@ enum class Deal : std::uint8_t {
   streamed,  // both send theirs through their slots, a piece at a time
 };
 
-// Blocks that stay in their place until they are replaced; others may reach them, or not.
+// Blocks that stay in their place until they are replaced. Open ones can be reached by others,
+// closed ones cannot.
 inline bool is_open(const Header& header) { return header.in_place && header.mode == Mode::direct; }
 inline bool is_closed(const Header& header) {
   return header.in_place && header.mode == Mode::streamed;
@@ -29,8 +31,8 @@ inline Deal deal_of(const Header& mine, const Header& theirs) {
   return is_closed(mine) || is_closed(theirs) ? Deal::streamed : Deal::sent;
 }
 
-// The longest block that is streamed where there are such deals, as all know who have read all
-// headers: header_of(q) yields that of member q.
+// The longest block that may be streamed where some are in place. All members find the same, as all
+// have read all headers; header_of(q) yields that of member q.
 template <class HeaderOf>
 std::size_t longest_stream(int members, HeaderOf header_of) {
   int longest_closed = -1;

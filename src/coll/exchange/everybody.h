@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather(v) and Alltoall(v, w): everyone has something for everyone. All copy at once, each
 // starting with another source (the rotation of Ma et al. 2010), from the sender's own buffer where
-// it can be reached. One step, and at the end a look at who has taken what was lent.
+// it can be reached. One step. At the end, members that have lent their buffer wait until all have
+// taken their blocks.
 //
 // Cost: one copy of each block in the receiver, two for small blocks and where nothing is
 // reachable. In place: each of two members exchanges half of the two blocks, where both are mapped.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange: what collectives that only move data have in common. Each member that sends says in its
-// line how its blocks travel, and each member that receives takes what is for it from there. What
-// differs between senders is their own decision, so counts that only some members know (the
-// v-forms) need no round of their own.
+// exchange: what collectives that only move data have in common. Each sender says in its line how
+// its blocks travel, and each receiver takes its own from there. Each sender decides by itself. So
+// counts that only some members know (the v-forms) need no round of their own.
 #pragma once
 
 #include "coll/coll.h"
@@ -22,7 +21,7 @@ enum class Shape : std::uint8_t {
   listed,   // the staging slot of this step begins with a table of entries, one a member
 };
 
-// What a member posts: a prefix, and behind it the data itself (inlined) or a Place.
+// The beginning of what a member posts. Behind it stands the data itself (inlined) or a Place.
 struct Header {
   Mode mode = Mode::inlined;
   Shape shape = Shape::single;
@@ -49,7 +48,7 @@ struct Entry {
   Card card;
   std::uint64_t bytes = 0;
 };
-// More members than this have no tables in a slot.
+// A table for more members than this does not fit a slot.
 inline constexpr int most_listed = 1024;
 static_assert(most_listed * sizeof(Entry) <= segment::staging_bytes);
 
@@ -65,7 +64,7 @@ void for_pieces(const Block& block, std::size_t bytes, Body body) {
     body(begin, std::min(piece, bytes - begin));
 }
 
-// More bytes than there is room for are an error of the program.
+// False: more is sent than there is room for, which is an error of the program.
 template <Fabric F>
 [[nodiscard]] bool admits(F& f, int peer, std::size_t sent, const Block& into) {
   if (sent <= into.bytes) return true;
@@ -73,7 +72,8 @@ template <Fabric F>
   return false;
 }
 
-// Where that is: `before` bytes into the scratch. Few need it, so it is found when it is used.
+// The bounce buffer, `before` bytes into the scratch. Few calls need it, so it is found when it is
+// used.
 template <Fabric F>
 struct Bounce {
   F& f;
@@ -81,8 +81,8 @@ struct Bounce {
   std::byte* operator()() const { return f.scratch(before + bounce_bytes) + before; }
 };
 
-// What a member sends itself, for which there is room. `bounce` yields where it passes through if
-// both have gaps.
+// Copies what a member sends itself, for which there is room. If both blocks have gaps the data
+// pass through what `bounce` yields.
 template <class FindBounce>
 void keep_admitted(const Block& to, const Block& from, FindBounce bounce, Stores stores) {
   const std::size_t bytes = from.bytes;

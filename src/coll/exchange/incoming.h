@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A receiver's side: one sender's post, and the block in it that is for this member.
+// What a receiver sees: one sender's post, and the block in it that is for this member.
 #pragma once
 
 #include "coll/exchange/header.h"
@@ -49,7 +49,7 @@ class Incoming {
     }
   }
 
-  // For blocks that are lent: writes `block` to that of member `index`.
+  // For blocks that are lent: writes `block` to the block for member `index`.
   void put(int index, const Block& block, Stores stores) {
     const Spot spot = place_of(index);
     const std::size_t bytes = std::min(block.bytes, this->bytes(index));  // the owner will complain
@@ -67,8 +67,8 @@ class Incoming {
     }
   }
 
-  // For blocks that are received where they are sent from, if they are mapped: that of member
-  // `index` and `mine`, so many bytes of them, change places; all of them by this member,
+  // For blocks that are received where they are sent from, if they are mapped. The block for member
+  // `index` and the own one change places, `bytes` of them. This member moves all of it.
   void trade(int index, const Block& from, const Block& into, std::size_t bytes) {
     if (bytes == 0) return;
     const Spot spot = place_of(index);
@@ -80,7 +80,7 @@ class Incoming {
       reduce::copy(theirs, bounce_(), piece);
     });
   }
-  // or a half by each of the two; `mine` is mapped as well.
+  // The same, but this member moves one half and the other member the other; `mine` is mapped too.
   void trade_half(int index, int me, const Block& mine, std::size_t bytes) {
     if (bytes == 0) return;
     const Spot spot = place_of(index);
@@ -90,7 +90,7 @@ class Incoming {
     reduce::swap(mine.address + begin, f_.map(peer_, spot.card) + spot.offset + begin, end - begin);
   }
 
-  // How much of that there is room for.
+  // How much of the block for member `index` there is room for.
   [[nodiscard]] std::size_t admitted(int index, const Block& into) {
     const std::size_t sent = bytes(index);
     return admits(f_, peer_, sent, into) ? sent : into.bytes;
@@ -104,7 +104,7 @@ class Incoming {
     return entry;
   }
 
-  // A block that stays in its owner's buffer: the card, and how far behind it.
+  // A block that stays in its owner's buffer: the card of the buffer, and where in it the block is.
   struct Spot {
     Card card;
     std::size_t offset;

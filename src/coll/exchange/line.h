@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only moves data, where all that a sender sends rides in its flag's own line, and everybody
-// knows that it does: no header. Who only sends does not wait, but for room.
+// Collectives that only move data, where all that a sender sends rides in its flag's own line, and
+// everybody knows that it does. So there is no header. A member that only sends waits for nothing
+// but room.
 #pragma once
 
 #include "coll/exchange/header.h"

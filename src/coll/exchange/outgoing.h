@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sender's side: how its blocks travel, and its post.
+// What a sender does: it decides how its blocks travel, and posts.
 #pragma once
 
 #include "coll/exchange/header.h"
 
 namespace tutti::coll::exchange {
 
-// What blocks that stay in their buffer are there for.
+// What others do with blocks that stay in their buffer.
 enum class Use : std::uint8_t {
   read,     // the receivers take them
-  pushed,   // the sender may be asked to put them where they go instead: they are never copied
+  pushed,   // the sender may be asked to write them where they go: so they are never packed first
   written,  // they are not sent at all, but lent: direct says that they can be written to, streamed
             // that they cannot
   swapped,  // they are where the sender receives, too: direct says that others can do both
@@ -25,7 +25,7 @@ class Outgoing {
     if (use == Use::written || !ride()) examine();
   }
 
-  // Of a list, only after its post.
+  // Where the shape is listed, it is complete only after the post.
   [[nodiscard]] const Header& header() const { return header_; }
   [[nodiscard]] Mode mode() const { return header_.mode; }
   [[nodiscard]] std::size_t longest() const { return header_.bytes; }
@@ -53,7 +53,7 @@ class Outgoing {
   }
 
  private:
-  // Blocks of one size that the line holds together are in it. False: they are not like that.
+  // Decides whether the blocks ride in the line: they are of one size, and it holds all of them.
   [[nodiscard]] bool ride() {
     const std::size_t each = blocks_[0].bytes;
     const std::size_t sent = std::max<std::size_t>(1, blocks_.size() - 1);
@@ -73,7 +73,7 @@ class Outgoing {
       total_ += block.bytes;
       header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
     }
-    // What a list needs is found out when it is written.
+    // The mode of a list is found out when it is written.
     header_.mode = header_.shape == Shape::listed ? Mode::packed : mode_for(way_of_all());
   }
 
@@ -129,10 +129,11 @@ class Outgoing {
     return header_.shape == Shape::listed ? blocks_.size() * sizeof(Entry) : 0;
   }
 
-  // The same memory whenever it is asked for, with a bounce buffer behind it.
+  // Memory for a copy without gaps: the same whenever it is asked for, with a bounce buffer behind.
   [[nodiscard]] std::byte* copy() { return f_.scratch(total_ + bounce_bytes); }
 
-  // One block after another. What would go to myself leaves a hole, or none.
+  // Packs one block after another. The block for this member itself is left out. `hole`: its place
+  // stays free.
   void gather(std::byte* to, bool hole) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const bool sent = header_.shape == Shape::single || static_cast<int>(i) != f_.rank();
@@ -151,7 +152,8 @@ class Outgoing {
     return true;
   }
 
-  // The table, once with cards; if the blocks are packed then, with their places instead.
+  // Writes the table with cards. If the blocks turn out to be packed, it is written again with
+  // their places in the slot.
   void list(std::byte* slot) {
     Way worst = gaps_ && use_ != Use::read ? Way::staged : Way::mapped;
     if (!gaps_ && are_adjacent()) (void)f_.offer(blocks_[0].address, total_);

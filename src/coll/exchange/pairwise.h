@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams where some are of blocks in place: a piece comes to its place when the one that lay there
-// is in the slot. In each round everyone has one partner, at most, and what the two have for each
-// other passes in large pieces. Short blocks pass several rounds at once.
+// Streams where some blocks are in place. A piece comes to its place when the one that lay there is
+// in the slot. In each round everyone has one partner at most, and what the two have for each other
+// passes in large pieces. Where blocks are short, a step does several rounds.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ namespace tutti::coll::exchange {
 inline constexpr std::size_t half_slots = segment::slots / 2;
 inline constexpr std::size_t half_bytes = half_slots * segment::staging_bytes;
 
-// What `streams` knows of. All know `longest`. `before` is the step before, which this finishes, as
-// it does its own.
+// Runs all streams that `streams` knows of. All members know `longest`. `before` is the step
+// before, which this finishes, like the steps of its own.
 template <Fabric F>
 Task pairwise(F& f, const Outgoing<F>& mine, const Streams<F>& streams, Step before,
               std::size_t longest) {
   const int ranks = f.size(), me = f.rank();
   const auto at = [](int q) { return static_cast<std::size_t>(q); };
-  const auto partner = [=](int round) { return (round - me + ranks) % ranks; };  // and I am its
+  const auto partner = [=](int round) { return (round - me + ranks) % ranks; };  // of each other
   const std::size_t piece = std::min(half_bytes, round_up(longest, line_bytes));
   const int together = static_cast<int>(half_bytes / piece);
   std::vector<Block> from(at(ranks)), to(at(ranks));
@@ -43,7 +43,7 @@ Task pairwise(F& f, const Outgoing<F>& mine, const Streams<F>& streams, Step bef
       };
       if (sends) {
         co_await f.drained(std::max(before, step - 2));
-        // Each slot is to be asked for, which notes that it is written.
+        // staging() is to be called for each slot that is written, as it notes that.
         for (std::size_t slot = 0; slot * segment::staging_bytes < at(last - first) * piece; ++slot)
           (void)f.staging(me, step % 2 * half_slots + slot);
         for (int round = first; round < last; ++round) {
@@ -65,7 +65,7 @@ Task pairwise(F& f, const Outgoing<F>& mine, const Streams<F>& streams, Step bef
       f.finish(step);
     }
   }
-  if (sends) co_await f.drained(f.last_step());  // later steps ask for the room of one slot only
+  if (sends) co_await f.drained(f.last_step());  // later steps wait for the room of one slot only
 }
 
 }  // namespace tutti::coll::exchange

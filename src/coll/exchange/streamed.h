@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For senders whose buffers nobody can reach: all of them send a piece of every block a step,
-// through their staging slots. As many steps as the longest block needs, so everybody must know of
-// every such sender.
+// For senders whose buffers nobody can reach. In each step all of them send a piece of every block,
+// through their staging slots. There are as many steps as the longest block needs, so everybody
+// must know of every such sender.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace tutti::coll::exchange {
 struct Source {
   int peer;
   Block into;
-  bool in_exchange = false;  // for one from this member: see pairwise.h
+  bool in_exchange = false;  // this member streams a block to that one as well: see pairwise.h
 };
 
 template <Fabric F>
@@ -27,7 +27,7 @@ class Streams {
     piece_ = part > 64 ? part / 64 * 64 : part;
   }
 
-  // While the posts are looked at.
+  // These are called while the posts are looked at.
   void add(Outgoing<F>& mine) {
     if (mine.mode() != Mode::streamed || mine.header().in_place) return;
     mine_ = &mine;
@@ -43,8 +43,8 @@ class Streams {
   [[nodiscard]] std::span<const Source> sources() const { return sources_; }
   [[nodiscard]] bool sends() const { return mine_ != nullptr; }  // to all who take streams
 
-  // After all that is not streamed has been taken: nothing is left but to finish the step, or to
-  // run.
+  // To be asked when all that is not streamed has been taken. True: nothing is left but to finish
+  // the step. False: run() is to be called.
   [[nodiscard]] bool empty() const { return longest_ == 0; }
 
   // Finishes the last step.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather and Gatherv: the senders write (Ma et al. 2010), all of them at once, into the root's
 // buffer where they can reach it. Small blocks ride in the sender's line or slot, and the sender
-// goes on at once; whoever sends a large one waits for the root to say where it goes, and the root,
-// which knows all sizes, says so if there is any.
+// goes on at once. A sender of a large block waits for the root to say where it goes. The root
+// knows all sizes, and says so if any block is large.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ constexpr std::uint32_t pieces_of(std::size_t bytes) {
   return static_cast<std::uint32_t>(divide_up(bytes, segment::staging_bytes));
 }
 
-// A block that only my slots can carry, to one reader.
+// Sends a block that only my slots can carry, to one reader.
 template <Fabric F>
 Task feed(F& f, const Block& block, Step step) {
   const std::uint32_t pieces = pieces_of(block.bytes);

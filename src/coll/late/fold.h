@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left to do of a late reduction when the collective is over, by a thread of the rank.
+// What a thread of the rank has left to do of a late reduction when the collective is over.
 #pragma once
 
 #include <memory>

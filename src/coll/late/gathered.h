@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Late reductions whose operands are gathered: an Allgather for those who all want a result, a
-// Gather for one, an Alltoall for a part each. Nobody folds here.
+// Late reductions whose operands are gathered: by an Allgather if all want the result, by a Gather
+// if one does, by an Alltoall if each wants a part. Nobody folds here.
 //
-// Cost: that of the exchange, then P - 1 folds of what a member wants by itself; and memory for P
+// Cost: that of the exchange, then P - 1 folds by each member of what it wants, and memory for P
 // operands where a result is wanted.
 #pragma once
 
@@ -54,8 +54,8 @@ inline void make_room(Operands& operands, Blocks& in, int ranks, int rank, const
   for (int q = 0; q < ranks; ++q) in[q] = q == rank ? mine : block_at(operands.of(q), mine.bytes);
 }
 
-// The same of a root, also for its own, which stays empty: of blocks that are equally far apart it
-// need not tell a list, for which a slot may be too small.
+// The same at a root, with room for its own operand as well, which stays empty. So the blocks are
+// equally far apart. Else the root would have to post a list, for which a slot may be too small.
 inline void make_even_room(Operands& operands, Blocks& in, int ranks, std::size_t bytes) {
   operands.make(ranks + 1, ranks, bytes);
   for (int q = 0; q < ranks; ++q) in[q] = block_at(operands.of(q), bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Late reductions of operands that ride in the flag's own line: the line algorithms of the others,
-// but those who want a result keep what they read, to be folded later.
+// Late reductions of operands that ride in the flag's own line. They are like the line algorithms
+// of the other reductions. But members that want a result keep what they read, to be folded later.
 #pragma once
 
 #include "coll/late/gathered.h"
@@ -8,7 +8,7 @@
 
 namespace tutti::coll::late {
 
-// From the first `operands` members, elements [mine.begin, mine.begin + mine.count) of each.
+// Keeps elements [mine.begin, mine.begin + mine.count) of each of the first `operands` members.
 template <Fabric F>
 Task keep_posted(F& f, const Work& work, bool gives, int operands, Slice mine) {
   const Step step = f.next_step();

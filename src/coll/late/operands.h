@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Late reductions: only threads of the rank may apply their operation, as it is the user's, while
-// the collective itself is brought forward by anybody. Or the operation takes its elements one by
-// one, as they are large.
+// Late reductions. Only threads of the rank may apply their operation, as it is the user's, while
+// any thread brings the collective itself forward. Reductions of large elements, which are taken
+// one by one, are late as well.
 //
 // No member may depend on what another one has to fold: that one may be in the MPI, where nothing
-// but its progress thread goes on. So either the operands are gathered, and wait with each member
-// that wants a result until the collective is over there, for a thread of its own to fold them
-// (fold.h). Or the folding is shared out, and whoever comes does the work of all (coll/sliced.h).
+// but its progress thread goes on. There are two ways out. Either the operands are gathered, and
+// wait with each member that wants a result. When the collective is over there, a thread of that
+// rank folds them (fold.h). Or the folding is shared out, and any thread that may fold does the
+// work of all (coll/sliced.h).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace tutti::coll {
 
-// What waits with one member.
+// The operands that wait with one member.
 class Operands {
  public:
   Operands() = default;
@@ -24,7 +25,7 @@ class Operands {
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
 
-  // Makes room for those of all others.
+  // Makes room for the operands of all others.
   void make(int ranks, int rank, std::size_t bytes) {
     rank_ = rank;
     each_ = round_up(bytes, alignof(std::max_align_t));
@@ -34,7 +35,7 @@ class Operands {
   }
   // False: the collective has folded all by itself.
   [[nodiscard]] bool wait() const { return wait_; }
-  // Member `q`'s, which is not this one.
+  // The operand of member `q`, which is not this one.
   [[nodiscard]] std::byte* of(int q) const {
     return memory_ + static_cast<std::size_t>(q < rank_ ? q : q - 1) * each_;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Late reductions: rows of their own, in place of those of tables.h.
+// Late reductions have rows of their own, in place of those of coll/tables.h.
 #pragma once
 
 #include "coll/allreduce/rows.h"
@@ -11,7 +11,7 @@
 namespace tutti::coll {
 namespace late {
 
-inline constexpr int the_root = 0;  // any, as `whom`
+inline constexpr int the_root = 0;  // as `whom`: the root of the call
 
 template <Fabric F, int whom>
 Task gather_for(F& f, const Work& work) {
@@ -35,7 +35,7 @@ inline constexpr Row<F> rows[] = {
 
 }  // namespace late
 
-// None of what computes nothing.
+// Collectives that compute nothing have none.
 template <Fabric F>
 std::span<const Row<F>> late_rows_of(Collective collective) {
   switch (collective) {

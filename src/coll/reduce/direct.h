@@ -70,8 +70,8 @@ class Chunk {
 
   void fold_block(std::size_t offset, std::size_t count) {
     const std::size_t bytes = count * work_.element_bytes;
-    // The last sum is made in a result: in the only one, or in mine where the kernel copies, as
-    // passes over memory are what costs there. Else in the first cache, for several copies.
+    // The last sum is made in a result if there is only one, or in mine where the kernel copies: as
+    // passes over memory are what costs there. Else it is made in the first cache and then copied.
     const int me = f_.rank();
     const int here = first_ <= me && me < last_ ? me : first_;
     const bool one = last_ - first_ == 1;
@@ -95,7 +95,7 @@ class Chunk {
     const bool crossed = shift_ != 0 && shift_ < bytes && q == first_ && is_in_place(cards_[q]);
     if (in != nullptr && !crossed) [[likely]]
       return in + offset;
-    if (in != nullptr)  // the sum comes across it
+    if (in != nullptr)  // the sum would overwrite a part of it
       std::memcpy(into, in + offset, bytes);
     else
       f_.read(q, cards_[q].send, offset, into, bytes);
@@ -107,7 +107,7 @@ class Chunk {
   const Cards* cards_;
   int root_;
   int first_ = 0, last_ = 0;  // the members that want the result
-  std::size_t shift_ = 0;     // what their result buffers lack at the front, in bytes
+  std::size_t shift_ = 0;     // where in the vector their result buffers begin, in bytes
   bool mapped_;
   std::size_t block_bytes_;
   std::byte* scratch_;
@@ -137,18 +137,18 @@ Task direct_to(F& f, const Work& work, int root) {
   }
   sliced::Reach reach;
   co_await sliced::exchange(f, step, table.cards(), reach);
-  // The first result lies where its own operands are, if it is in place.
+  // In place, the result of the first part lies where its own operands are, and harms nobody.
   bool in_turn = false;
   for (int q = 0; root == each_owner && q < ranks; ++q)
     in_turn = in_turn || (part_of(q).count > 0 && part_of(q).begin > 0 &&
                           detail::is_in_place(table.cards()[q]));
-  // Who alone gets a result can write it alone, if others cannot: small parts of large vectors are
-  // not in the commons.
+  // If others cannot write a part's result, its owner can: small parts of large vectors are not in
+  // the commons.
   const bool late = work.operands != nullptr;
   const bool alone = !late && root == each_owner && (in_turn || reach.recvs > reach.sends);
   const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
   const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
-  // Member 0 has chosen, if only the kernel reaches its buffers.
+  // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
   const detail::Cards& first = table.cards()[0];
   const bool chosen = first.send.way == Way::copied || first.recv.way == Way::copied;
   // Everyone has seen everyone's cards, so everyone agrees.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce_scatter, where the results of some members replace their operands. A member's result comes
-// to the beginning of its vector, which holds its operands of the first parts, for others to read.
-// So each member folds its own part alone, in pieces from the first on, says how many it has done,
-// and writes a piece when those who read what lies there are through with that. They are members
-// before it, as a result does not reach behind its own operands; so nobody waits for ever.
+// to the beginning of its vector. There lie its operands of the first parts, which others read. So
+// each member folds its own part alone, in pieces from the first on, and says how many it has done.
+// It writes a piece when those that read what lies there are through with that. They are members
+// before it, as a result does not reach behind its own operands. So nobody waits for ever.
 //
 // Cost: nothing is copied. The first member waits for nobody, the others are a piece behind it.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tutti::coll::reduction::detail {
 
-// Of a piece. Even small parts are cut, as all others are a piece behind the first member.
+// The size of a piece. Even small parts are cut, as all others are a piece behind the first member.
 constexpr std::size_t turn_bytes(std::size_t longest, bool mapped) {
   const std::size_t least = mapped ? fold_block_bytes : 4 * fold_block_bytes;
   const std::size_t most = mapped ? 8 * fold_block_bytes : 16 * fold_block_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce and Allreduce of a payload that rides in the flag's own line: everyone whose operand
-// somebody needs posts it, and those who want the result fold what they read. One step. Members
-// that want no result do not wait, but for room.
+// Reduce and Allreduce of a payload that rides in the flag's own line. A member whose operand
+// somebody needs posts it. Members that want the result fold what they read. One step. Members that
+// want no result wait for nothing but room.
 #pragma once
 
 #include "coll/reduce/staged.h"

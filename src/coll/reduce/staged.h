@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and Allreduce through staging slots. Members copy pieces of their operand into slots of
 // their own, and then either
-//   whole   those who want the result fold every piece: few bytes, or one reader. Pieces are small
-//           and posted some ahead, so that one rank's copying overlaps another one's folding.
-//   sliced  each member folds a slice of the piece into the slots of those who want the result, who
-//           collect it from there in a second step.
+//   whole   those who want the result fold every piece. It is for few bytes, or one reader. Pieces
+//           are small and posted some ahead, so that one rank's copying overlaps another's folding.
+//   sliced  each member folds a slice of the piece into the slots of those who want the result.
+//           They collect it from there in a second step.
 #pragma once
 
 #include "coll/fold.h"
 
 namespace tutti::coll::reduction {
 
-// As `root`: who wants the result.
+// Values of `root` that say who wants the result.
 inline constexpr int everyone = -1;
-inline constexpr int each_owner = -2;  // of its part: Reduce_scatter
+inline constexpr int each_owner = -2;  // each member wants its part: Reduce_scatter
 
 namespace detail {
 
@@ -63,9 +63,9 @@ Task staged_whole(F& f, const Work& work, int root) {
   }
 }
 
-// One piece of the vector after another, each in two steps: in the first its operands lie in the
-// slots, in the second the sums do, in the same places. Each member folds its slice of the piece
-// and writes it into the slots of those who want it, who then find all of it in their own.
+// One piece of the vector after another, each in two steps. In the first step the slots hold its
+// operands, in the second the sums, in the same places. Each member folds its slice of the piece
+// and writes it into the slots of those who want it. These then find all of it in their own slot.
 template <Fabric F>
 class SlicedPieces {
  public:
@@ -169,13 +169,14 @@ Task staged_to(F& f, const Work& work, int root) {
     co_await detail::staged_sliced(f, work, root);
 }
 
-// Reduce_scatter: a step carries a piece of every part, and everyone folds those of its own out of
-// the others' slots. Posted some ahead, as in staged_whole. Room for an element of every part in a
-// slot is a precondition.
+// Reduce_scatter: a step carries a piece of every part, and everyone folds the pieces of its own
+// part out of the others' slots. Pieces are posted some ahead, as in staged_whole. A slot must have
+// room for an element of every part.
 //
-// In place a member's result replaces its operands from the first on. A piece of it comes where of
-// no part a later piece lies, so all that it replaces is in the slots by then, or is what is folded
-// now: where it would lie across that, the member's own operands go by its slot, too.
+// In place a member's result replaces its operands from the first on. A piece of the result never
+// comes where a later piece of some part lies. So what it replaces is in the slots by then, or is
+// what is folded now. Where it would lie across that, the member's own operands go by its slot,
+// too.
 template <Fabric F>
 Task staged_parts(F& f, const Work& work) {
   constexpr std::size_t ahead = segment::slots / 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce_scatter of a vector that rides in the flag's own line: everyone folds its part of what it
+// Reduce_scatter of a vector that rides in the flag's own line. Everyone folds its part of what it
 // reads. One step.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce_scatter and Reduce_scatter_block share their algorithms with Reduce, but for small ones:
-// there, "the root" is the owner of each part.
+// Reduce_scatter and Reduce_scatter_block share their algorithms with Reduce, but for small
+// vectors. "The root" of a part there is its owner.
 #pragma once
 
 #include "coll/reduce/direct.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan and Exscan along a chain (Sanders and Traff 2006; the nonblocking one of Denis et al. 2019):
-// each member waits for the prefix of the one before it, adds its own operand and hands the result
-// on, in pieces, so that the next one adds the first pieces while this one is at later ones. Every
-// member does a P-th of the work, and two members that follow each other work at the same time.
+// Scan and Exscan along a chain (Sanders and Traff 2006; the nonblocking one of Denis et al. 2019).
+// Each member waits for the prefix of the one before it, adds its own operand and hands the result
+// on. It does so in pieces, so that the next one adds the first pieces while this one is at later
+// ones. Every member does a P-th of the work, and neighbours work at the same time.
 //
 // Needs memory that peers can reach. Cost: P - 1 folds (Exscan: and copies) of all bytes in all;
 // the last member is done after one fold of all bytes and P - 1 of a piece.
@@ -14,7 +14,7 @@
 namespace tutti::coll::scan {
 namespace detail {
 
-// Long enough that flags cost little beside it, short enough that the chain soon is all at work.
+// Long enough that flags cost little beside it. Short enough that soon the whole chain is at work.
 inline constexpr std::size_t chain_piece_bytes = std::size_t{64} << 10;
 
 // One member's link of the chain.
@@ -47,7 +47,7 @@ class Link {
     if (kind_ == Kind::exclusive) reduce::copy(result + offset, theirs, bytes, work_.stores);
   }
 
-  // What fold() moved, for bytes that were folded.
+  // How many bytes fold() has moved, when it has folded `bytes`.
   [[nodiscard]] std::size_t moved(std::size_t bytes) const {
     if (f_.rank() == 0) return kind_ == Kind::inclusive && work_.send != work_.recv ? bytes : 0;
     return kind_ == Kind::exclusive && f_.rank() < f_.size() - 1 ? 2 * bytes : bytes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan and Exscan between the users' buffers. Every member takes slices of the vector and folds
-// them through all operands, in the order of the ranks, writing each prefix to the member that
-// wants it: P - 1 operations an element for all prefixes together, nothing staged where memory is
-// mapped.
+// Scan and Exscan between the users' buffers. Every member takes slices of the vector. It folds
+// them through all operands, in the order of the ranks, and writes each prefix to the member that
+// wants it. That is P - 1 operations an element for all prefixes together. Nothing is staged where
+// memory is mapped.
 #pragma once
 
 #include "coll/late/gathered.h"
@@ -38,7 +38,7 @@ void fold(F& f, const Work& work, Kind kind, const Cards* cards, std::size_t beg
         f.write(q, cards[q].recv, offset, prefix, bytes);
       }
     };
-    // Prefixes that go to no memory of this member's, or are read again after a streaming store.
+    // For prefixes that this member cannot make in place, or reads again after a streaming store.
     std::byte* next = scratch + block_bytes;
     std::byte* other = next + block_bytes;
     const std::byte* sum = operand(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan and Exscan of an operand that rides in the flag's own line, or in a slot: every member folds
+// Scan and Exscan of an operand that rides in the flag's own line, or in a slot. Every member folds
 // what those before it have posted. Nobody waits for members behind it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter and Scatterv: the receivers read (Ma et al. 2010), all of them at once, from the root's
-// buffer where they can reach it. Small blocks ride in the root's line or slot, and the root goes
-// on at once.
+// buffer where they can reach it. Small blocks ride in the root's line or slot, and then the root
+// goes on at once.
 #pragma once
 
 #include "coll/exchange/streamed.h"

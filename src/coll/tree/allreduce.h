@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allreduce as Reduce to rank 0 and Bcast from there, both split between executors: the lowest
-// levels of the one by the ranks in the call, of the other by the ranks in the wait. All members
-// get the same bits. Cost: that of both.
+// Allreduce as Reduce to rank 0 and Bcast from there, both split between executors. The ranks do
+// the lowest levels of Reduce in the call, and those of Bcast in the wait. All members get the same
+// bits. Cost: that of both.
 #pragma once
 
 #include "coll/tree/bcast.h"

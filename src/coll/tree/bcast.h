@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bcast down a binomial tree that is split between executors (Denis et al. 2019): the upper part by
-// progress threads, the lowest work.levels levels by the ranks, while they wait for it. Receivers
+// Bcast down a binomial tree that is split between executors (Denis et al. 2019). Progress threads
+// do the upper part. The ranks do the lowest work.levels levels, while they wait for it. Receivers
 // read, so that a member can serve all below it at once.
 //
 // Needs memory that peers can reach. Cost: at most ceil(log2 P) copies one after the other, P - 1

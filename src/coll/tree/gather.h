@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather up a binomial tree that is split between executors (Denis et al. 2019, section 6.2): what
-// goes up an edge is the blocks of all ranks below it, so that it doubles from level to level.
+// Gather up a binomial tree that is split between executors (Denis et al. 2019, section 6.2). The
+// blocks of all ranks below an edge go up it, so their size doubles from level to level.
 //
 // Needs blocks of one size, and memory that peers can reach. Cost: P - 1 blocks into the root, and
 // as many packed on the way at each level; room for the blocks below on members in between.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the split trees share (Denis et al. 2019, section 6.1): everyone lends what others will read
-// of it, all see all the cards, and edges are taken by the rank itself or by its progress thread.
+// What the split trees share (Denis et al. 2019, section 6.1). Everyone lends what others will read
+// of it, and all see all the cards. The rank itself or its progress thread takes an edge.
 //
-// The reader of an edge does its work, so that the one who is read can serve several. Who is read
-// says once that its data are complete (produce); each reader says when it is through (land).
+// The reader of an edge does its work, so that the member that is read can serve several. That
+// member says once that its data are complete (produce). Each reader says when it is through
+// (land).
 #pragma once
 
 #include "coll/sliced.h"
@@ -13,8 +14,8 @@ namespace tutti::coll::tree {
 
 using fabric::Executor;
 
-// The lowest work.levels levels of a tree have half of its work or more, but only as many steps:
-// the ranks do them, at once. The long and narrow rest is the progress threads'.
+// The lowest work.levels levels of a tree have half of its work or more, but take few steps: all
+// ranks do them at once. The long and narrow rest is the progress threads'.
 inline Executor executor_of(const Work& work, int level) {
   return level <= work.levels ? Executor::rank : Executor::progress;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce up a binomial tree that is split between executors (Denis et al. 2019): the lowest
-// work.levels levels by the ranks, in the call, the rest by progress threads. Halves are combined
-// in the order of the ranks, (r0 op r1) op (r2 op r3): the bits depend on the number of ranks
-// alone, but where that is no power of two they are not those of the blocking algorithms.
+// Reduce up a binomial tree that is split between executors (Denis et al. 2019). The ranks do the
+// lowest work.levels levels, in the call; progress threads do the rest. Halves are combined in the
+// order of the ranks, (r0 op r1) op (r2 op r3). So the bits depend on the number of ranks alone.
+// Where that is no power of two they are not those of the blocking algorithms.
 //
 // Needs an associative operation, and memory that peers can reach. Cost: ceil(log2 P) folds of all
 // bytes one after the other, P - 1 in all, and room for a vector on members that fold for others.

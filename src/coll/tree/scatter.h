@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scatter down a binomial tree that is split between executors (Denis et al. 2019, section 6.2):
-// what goes down an edge is the blocks of all ranks below it, so that it halves from level to
-// level.
+// Scatter down a binomial tree that is split between executors (Denis et al. 2019, section 6.2).
+// The blocks of all ranks below an edge go down it, so their size halves from level to level.
 //
 // Needs blocks of one size, and memory that peers can reach. Cost: as Gather's, turned round.
 #pragma once

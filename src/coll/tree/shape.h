@@ -2,12 +2,13 @@
 // The binomial tree of Denis et al. 2019, section 6, as arithmetic on ranks; no messages here.
 //
 // Level 0 has every rank alone. At level i the ranks are cut into blocks of 2^i that follow each
-// other, and a block's two halves meet: one member of each half, its holder, has what the whole
-// half has (going up), or what it needs (going down). The holder of a block is its first member, or
-// the root where the root is in it: so any rank can be the root of the same tree, halves always
-// meet in the order of the ranks, and operations that do not commute are right. Where the second
-// half is empty, nothing happens at that level: level i has ceil(N / 2^i - 1/2) edges of N ranks,
-// N - 1 in all, which is equation 5 with another sign than it is printed with.
+// other, and the two halves of a block meet. One member of each half, its holder, has what the
+// whole half has (going up), or what it needs (going down). The holder of a block is its first
+// member, or the root where the root is in it. So any rank can be the root of the same tree, and
+// halves always meet in the order of the ranks. Operations that do not commute are right. Where the
+// second half is empty, nothing happens at that level. With N ranks, level i has
+// ceil(N / 2^i - 1/2) edges, and there are N - 1 in all. That is equation 5, with another sign than
+// it is printed with.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace tutti::progress {
 
-// In a domain of so many cores and ranks, for the rank on core `position` of it. With
+// For the rank on core `position` of a domain with so many cores and ranks. With
 // d = cores / (cores - ranks), equation 1 is ceil((floor(position / d) + 1) d) - 1.
 constexpr int numa(int cores, int ranks, int position) {
   const int free = cores - ranks;

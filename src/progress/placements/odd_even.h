@@ -7,8 +7,8 @@
 
 namespace tutti::progress {
 
-// Which of the free cores. Equation 2 then is its core where these are spread evenly, with
-// d = cores / (cores - ranks): d (rank mod (cores - ranks)) + d - 1, rounded as in equation 1.
+// The number of the free core. Equation 2 is where that core lies, if free cores are spread evenly:
+// d (rank mod (cores - ranks)) + d - 1 with d = cores / (cores - ranks), rounded as in equation 1.
 constexpr int odd_even_turn(int cores, int ranks, int rank) { return rank % (cores - ranks); }
 
 constexpr int odd_even(int cores, int ranks, int rank) {

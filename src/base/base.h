@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// base: what every layer may use. No OS beyond write(2), no ranks.
+// base: what every layer may use. It knows no OS beyond write(2), and no ranks.
+// Words: docs/glossary.md.
 #pragma once
 
 #include "base/bits.h"

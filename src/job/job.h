@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// job: which ranks of the job have Tutti, known beside the MPI: to one without it nothing may be
-// sent that its program might receive.
+// job: which ranks of the job have Tutti. They find out without the MPI: nothing may be sent to a
+// rank without Tutti that its program might receive.
 //
 // Every rank signs a roll before MPI begins, and the job's launcher keeps it. MPI_Init lets no rank
-// go before all have entered it, so what is not in the roll afterwards never will be.
+// go before all have entered it. So a rank that is not in the roll afterwards never will be.
+// Words: docs/glossary.md.
 #pragma once
 
 #include <atomic>
@@ -19,11 +20,11 @@
 
 namespace tutti::job {
 
-// To be raised with any change of what ranks say to each other, from MPI_Init on: what they
-// exchange when they meet, the segment, flags and their order.
+// To be raised with any change of what ranks say to each other from MPI_Init on. That is what they
+// exchange when they meet, the segment, and the flags with their order.
 extern const char protocol[];
 
-// What one rank has signed with; an empty host: nothing that can be read.
+// What one rank has signed with. An empty host: what it wrote cannot be read.
 struct Signature {
   std::string tutti;  // the version, and what ranks of it say to each other
   std::string host;
@@ -40,7 +41,8 @@ struct Signature {
 
 class Roll {
  public:
-  // Around what begins the MPI. PMIx can be signed only once the MPI has begun it: pmix_begins.
+  // open() comes before the MPI begins and close() after. Under PMIx a rank can sign only once the
+  // MPI has begun PMIx: pmix_begins().
   void open();
   void close();
   void pmix_begins(void* library, const void* process);
@@ -48,20 +50,20 @@ class Roll {
   enum class State : std::uint8_t {
     none,    // no launcher that Tutti knows how to ask
     kept,    // this rank has signed, and may ask for others
-    closed,  // it could not sign: so to the others it is without Tutti
+    closed,  // it could not sign, so the others take it for a rank without Tutti
   };
-  // `world_rank`: of this process, which is what the launcher must call it too.
+  // `world_rank`: the rank of this process; the launcher must call it the same.
   [[nodiscard]] State state(int world_rank) const;
 
-  // Whether each of these has signed with the same Tutti; false on a launcher that fails, too.
+  // Whether each of these has signed with the same Tutti. False also where the launcher fails.
   [[nodiscard]] std::vector<bool> present(std::span<const int> ranks);
-  // "ranks 1 and 3 of 4 run without Tutti (...)", of these; "" where one of a lower rank than this
-  // has signed, and says it.
+  // "ranks 1 and 3 of 4 run without Tutti (...)", of these. "" where one of a lower rank has
+  // signed, which says it instead.
   [[nodiscard]] std::string absentees(int world_rank, std::span<const int> ranks);
 
-  // Whether some of these have not signed, for who cannot talk to them: every rank that asks for
-  // the same ones comes to the same, or, where asking is not safe, to what it would be without a
-  // roll.
+  // Whether some of these have not signed, for a rank that cannot talk to them. Every rank that
+  // asks for the same ranks gets the same answer. Where asking is not safe, that is the answer that
+  // it would get without a roll.
   [[nodiscard]] bool lacks(int world_rank, std::span<const int> ranks);
 
  private:
@@ -95,8 +97,8 @@ struct Absentee {
 };
 // One clause that names them all; the first few with what is known of them.
 [[nodiscard]] std::string describe(std::span<const Absentee> absentees, int ranks);
-// Finds those of them that are on this node: children of the process that has started this one,
-// told by a variable with their rank.
+// Finds those of them that are on this node. They are children of the process that has started this
+// one, and have a variable with their rank.
 void look_around(std::span<Absentee> absentees, const char* rank_variable, int own_rank);
 
 }  // namespace tutti::job

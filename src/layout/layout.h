@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout: where the bytes of an MPI datatype lie in memory, and how they are packed and unpacked.
 //
-// A Typemap is composed like the datatype (contiguous, vector, struct, ...); from it a Layout is
-// made, which never changes afterwards. Unlike MPI_Pack a Layout starts at any packed byte, so that
-// a message can be moved in pieces of any size by whoever reaches the memory.
+// A Typemap is composed like the datatype (contiguous, vector, struct, ...). A Layout is made from
+// it and never changes afterwards. Unlike MPI_Pack a Layout starts at any packed byte. So any rank
+// that reaches the memory can move a message in pieces of any size. Words: docs/glossary.md.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Layout {
   [[nodiscard]] std::ptrdiff_t first() const { return runs_.empty() ? 0 : runs_[0].offset; }
 
   // A pipeline had better cut the packed bytes at multiples of this. Where elements interleave, as
-  // the columns of a matrix do, pieces of less would fetch every cache line several times.
+  // the columns of a matrix do, smaller pieces would fetch every cache line several times.
   [[nodiscard]] std::size_t grain() const { return grain_; }
 
   // The packed bytes [begin, begin + bytes) of consecutive elements at `base`, which may begin and

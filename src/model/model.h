@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model: how long a nonblocking collective over a binomial tree takes whose tree is split between
-// the application's cores and cores of its own, and where to split it. Pure arithmetic;
-// docs/model.md explains it. Denis et al., "Study on progress threads placement and dedicated cores
-// for overlapping MPI nonblocking collectives on manycore processor", 2019, section 6.2; "eq."
-// below are its.
+// model: how long a nonblocking collective over a binomial tree takes, and where to split the tree
+// between the application's cores and cores of its own. Pure arithmetic; docs/model.md explains it.
+// The source is Denis et al., "Study on progress threads placement and dedicated cores for
+// overlapping MPI nonblocking collectives on manycore processor", 2019, section 6.2. "eq." below is
+// an equation there. Words: docs/glossary.md.
 //
 // Every rank has a core of its own, and the cores that are left progress communication. Levels of
-// the tree are numbered from the leaves, 1 to height(ranks); the first `levels` of them (the
+// the tree are numbered from the leaves, 1 to height(ranks). The first `levels` of them (the
 // paper's S) run on the ranks' cores, all at once, and are not overlapped with computation. The
-// others run on the communication cores, which take turns, and are.
+// others run on the communication cores in turns, and are overlapped.
 //
 // Times are in transfers of one rank's buffer between two ranks, whatever the machine. They are
 // those of Bcast, Reduce, Gather and Scatter; an Allreduce is a Reduce and a Bcast over the same
 // tree, so that it takes twice as long and is best split at the same level.
 //
-// All functions are defined for every int: no rank is no work, `levels` beyond the tree are all of
-// it, fewer than 0 are none.
+// All functions are defined for every int. Without ranks there is no work. More `levels` than the
+// tree has are all of them, fewer than 0 are none.
 #pragma once
 
 namespace tutti::model {
@@ -39,9 +39,9 @@ enum class Buffers : bool {
 // T_blocking: the collective with every level on the ranks' cores (eq. 3; growing: W_H).
 [[nodiscard]] double blocking_time(int ranks, Buffers buffers) noexcept;
 
-// C(N): the computation that takes as long on all cores as a blocking collective does there, when
-// it runs on `ranks` cores instead; on all of them if there are more ranks (eq. 4, which is printed
-// upside down). 0 without ranks or cores.
+// C(N): how long a fixed computation takes on `ranks` cores, or on all if there are more ranks. On
+// all cores it takes as long as a blocking collective does there (eq. 4, which is printed upside
+// down). 0 without ranks or cores.
 [[nodiscard]] double computation_time(int ranks, int cores, Buffers buffers) noexcept;
 
 // T_nonblocking: the collective alone (eqs. 6 and 8). Infinite where levels are left to
@@ -51,9 +51,9 @@ enum class Buffers : bool {
 // T_overlapped: the collective and the computation (eqs. 7 and 9). Infinite like the former.
 [[nodiscard]] double overlapped_time(int ranks, int cores, int levels, Buffers buffers) noexcept;
 
-// S: how many levels the ranks' cores should run, 0 to height(ranks): those with the least
-// overlapped time, and of several the fewest. All of them where no communication core is left.
-// Takes one pass over the levels.
+// S: how many levels the ranks' cores should run, 0 to height(ranks). It is the number with the
+// least overlapped time, and of several the smallest. All levels where no communication core is
+// left. Takes one pass over the levels.
 [[nodiscard]] int best_levels(int ranks, int cores, Buffers buffers) noexcept;
 
 }  // namespace tutti::model

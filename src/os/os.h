@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// os: each Linux facility that Tutti uses, wrapped once. Knows nothing of ranks.
+// os: each Linux facility that Tutti uses, wrapped once. It knows nothing of ranks.
+// Words: docs/glossary.md.
 #pragma once
 
 #include "os/affinity.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce: element-wise arithmetic of MPI's predefined operations on its predefined types, with SIMD
-// (Highway), the target chosen once at run time, and a scalar reference beside it.
+// reduce: element-wise arithmetic of MPI's predefined operations on its predefined types. It uses
+// SIMD (Highway), with the target chosen once at run time, and has a scalar reference beside it.
 //
 // Every kernel computes out[i] = left[i] op right[i]. For one (op, type) the result for an element
 // depends only on its operands: not on alignment, length, position, streaming or the number of
-// outputs, so that ranks that compute slices agree to the bit with ranks that compute the whole.
+// outputs. So ranks that compute slices agree to the bit with ranks that compute the whole.
+// Words: docs/glossary.md.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ inline constexpr int type_count = 22;
 [[nodiscard]] const char* name_of(Type type);
 [[nodiscard]] const char* name_of(Op op);
 
-// How results reach memory. Streaming stores bypass the caches: right where the destination is not
-// in them, wrong where it is; the caller decides.
+// How results reach memory. Streaming stores bypass the caches. That is right where the destination
+// is not in them, and wrong where it is; the caller decides.
 enum class Stores : std::uint8_t { plain, streaming };
 
 // One (op, type). Pointers are aligned to the type's own alignment at least; `count` is in
@@ -62,9 +63,9 @@ struct Kernel {
 // The instruction set the kernels of find() run on: "AVX3", "AVX2", "SSE4", "NEON", ...
 [[nodiscard]] const char* target_name();
 
-// memcpy with a choice of stores; the ranges do not overlap. Long copies keep clear of memcpy
-// itself: glibc's are one string instruction, which on some processors takes 15 times as long where
-// the target lies up to 15 bytes behind the source modulo a page (docs/reduce.md).
+// memcpy with a choice of stores; the ranges do not overlap. Long copies do not use memcpy itself.
+// glibc's long copies are one string instruction. On some processors that takes 15 times as long
+// where the target lies up to 15 bytes behind the source modulo a page (docs/reduce.md).
 inline constexpr std::size_t long_copy_bytes = std::size_t{2} << 10;
 void copy_long(void* to, const void* from, std::size_t bytes, Stores stores);
 inline void copy(void* to, const void* from, std::size_t bytes, Stores stores = Stores::plain) {
@@ -75,7 +76,7 @@ inline void copy(void* to, const void* from, std::size_t bytes, Stores stores = 
 }
 // To two places.
 void copy2(void* to_a, void* to_b, const void* from, std::size_t bytes, Stores stores);
-// What lies at the two changes places, in one pass; the ranges do not overlap.
+// Swaps the contents of the two ranges, in one pass; they do not overlap.
 void swap(void* a, void* b, std::size_t bytes);
 
 }  // namespace tutti::reduce

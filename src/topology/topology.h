@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // topology: how the ranks of a node share its cores. Pure arithmetic on what each rank published.
+// Words: docs/glossary.md.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@ struct Seat {
   std::int64_t quota_milli = 0;  // of its cgroup; 0: unlimited
 };
 
-// Whether some ranks must share a core: there are more ranks than cores in all, or more ranks
-// confined to some set of cores than it has, or their cgroup grants less time than they would spin.
-// The same answer on every rank that is given the same seats.
+// Whether some ranks must share a core. That is so if there are more ranks than cores in all, if
+// more ranks are confined to some set of cores than it has, or if their cgroup grants less time
+// than they would spin. Every rank that is given the same seats gets the same answer.
 [[nodiscard]] bool oversubscribed(std::span<const Seat> seats);
 
 }  // namespace tutti::topology

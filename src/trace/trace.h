@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // trace: what each thread did when, and on which core, for TUTTI_TRACE. A thread writes to a ring
-// of its own, so that recording takes no lock; when the ring is full, what follows is only counted.
+// of its own, so that recording takes no lock. When the ring is full, what follows is only counted.
 //
 // A thread has spans: it waits in a collective, or brings one forward. What is between two of them
 // is a span, too: the rank computes, or the progress thread is idle. A span during which the thread
-// migrated counts for the core where it ended.
+// migrated counts for the core where it ended. Words: docs/glossary.md.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Moment {
 
 struct Thread;
 
-// One span of the calling thread; inside another one it is a part of that.
+// One span of the calling thread. Inside another span it is a part of that.
 class Span {
  public:
   Span(bool records, Kind kind, What what, std::uint64_t bytes) {
@@ -45,7 +45,7 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  // Nothing was done: what the thread did before goes on.
+  // To be called when nothing was done: what the thread did before goes on.
   void forget();
 
  private:

@@ -60,7 +60,7 @@ class Chooser {
   explicit Chooser(bool gives_up) : gives_up_(gives_up) {}
 
   static constexpr std::uint8_t none = kept;
-  // For smaller calls nothing is chosen.
+  // Smaller calls have no choice.
   static constexpr std::size_t least_bytes = std::size_t{8} << 10;
 
   struct Choice {

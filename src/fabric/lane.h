@@ -48,7 +48,7 @@ class LaneHost : public Peers {
   }
   void step_aside() {}
   [[nodiscard]] bool may_fold() const { return !late_ || driver_ == Executor::rank; }
-  // What follows may be left to whoever drives next.
+  // What follows may be left to the thread that drives next.
   On pause(std::size_t bytes, int) {
     paused_bytes_ += bytes;
     return {*this};

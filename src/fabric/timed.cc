@@ -131,7 +131,7 @@ void TimedMachine::pause(int rank, std::coroutine_handle<> handle, std::size_t b
   }
 }
 
-// In a nonblocking call, what anyone may do is left to the progress thread.
+// In a nonblocking call, work that either executor may do is left to the progress thread.
 bool TimedMachine::hands_over(Rank& it) const {
   if (it.phase != Phase::calling || it.executor != Executor::either || program_.blocking)
     return false;

@@ -90,13 +90,13 @@ struct Desk {
   Starts starts;  // on the desks of blocking collectives
   alignas(page_bytes) std::byte staging[slots][staging_bytes];
 
-  // By the owner, before it writes into the slot.
+  // To be called by the owner before it writes into the slot.
   void note_staged(std::size_t slot) {
     const std::uint32_t seen = staged.load(std::memory_order_relaxed), bit = 1u << slot;
     if ((seen & bit) == 0) [[unlikely]]
       staged.store(seen | bit, std::memory_order_relaxed);
   }
-  // Those who wait for the owner look at it.
+  // Members that wait for the owner look at `failed`.
   void fail(Ending how) {
     failed.store(static_cast<std::uint32_t>(how), std::memory_order_release);
   }

@@ -78,7 +78,7 @@ class Segment {
   [[nodiscard]] static bool sign_out(std::byte* base, int member);
   void keep_for_a_while();
   static void leave_those_kept();
-  // With the segment's lock held.
+  // To be called with the segment's lock held.
   [[nodiscard]] std::uint64_t take_slice(int members, int desks_each);
   [[nodiscard]] std::uint64_t make_slice(int size_class);
   // Without it.

@@ -29,7 +29,7 @@ void fold_all(const Work& work, int operands, Operand operand, std::size_t count
 
 }  // namespace detail
 
-// In the same order as the other algorithms, so to the same bits.
+// Folds in the same order as the other algorithms, so to the same bits.
 inline void fold(Collective collective, const Work& work, int ranks, int rank) {
   if (!work.operands->wait()) return;
   Work how = work;

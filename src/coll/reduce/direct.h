@@ -17,7 +17,7 @@ namespace detail {
 
 using sliced::Cards;
 
-// Of a member that gets a result.
+// Whether a member that gets a result gets it in the place of its operand.
 inline bool is_in_place(const Cards& cards) {
   return cards.send.address == cards.recv.address && cards.send.way == cards.recv.way;
 }

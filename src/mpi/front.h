@@ -267,6 +267,8 @@ class Front {
   [[nodiscard]] static bool all_ours(const Wanted& wanted);
   template <class Test, class Native>
   static int wait_until(const Wanted& wanted, Test test, Native native);
+  template <class Test, class Native>
+  static int drive_until(const Wanted& wanted, Test test, Native native);
   template <class Native>
   static int look_with(Native native);  // completes nothing
   template <class Native>
@@ -280,6 +282,7 @@ class Front {
   static int wait(void* request, void* status);
   static int test(void* request, int* flag, void* status);
   static int waitall(int count, void* requests, void* statuses);
+  static void set_unfinished(H request, void* status);
   static int testall(int count, void* requests, int* flag, void* statuses);
   static int waitany(int count, void* requests, int* index, void* status);
   static int testany(int count, void* requests, int* index, int* flag, void* status);

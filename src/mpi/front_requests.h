@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mpi/front.h"
+#include "mpi/piecemeal.h"
 
 namespace tutti::mpi {
 
@@ -172,16 +173,21 @@ bool Front<H>::all_ours(const Wanted& wanted) {
                      [](H request) { return self_->requests_.holds(request); });
 }
 
+template <class H>
+template <class Test, class Native>
+int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
+  return tell_failures(wanted, before(wanted), [&] { return drive_until(wanted, test, native); });
+}
+
 // `test` sets its flag when there is nothing to wait for any more; `native` waits for the rest,
 // once nothing of Tutti's is under way.
 template <class H>
 template <class Test, class Native>
-int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
+int Front<H>::drive_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   progress::Driver& driver = self_->driver_;
-  const std::vector<H> before = Front::before(wanted);
   if (driver.outstanding() == 0) [[likely]]
-    return tell_failures(wanted, before, native);
+    return native();
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
   if (driver.steps_aside() && !driver.has_finished() && all_ours(wanted)) driver.step_aside();
   {
@@ -194,11 +200,11 @@ int Front<H>::wait_until(const Wanted& wanted, Test test, Native native) {
           wait.step(false);
       reap();
       int flag = 0;
-      const int code = tell_failures(wanted, before, [&] { return test(&flag); });
+      const int code = test(&flag);
       if (code != 0 || flag != 0) return code;
     }
   }
-  return tell_failures(wanted, before, native);
+  return native();
 }
 
 template <class H>
@@ -227,13 +233,38 @@ int Front<H>::wait(void* request, void* status) {
       [&] { return native.wait(request, status); });
 }
 
+// MPI_Testall would do to ask again and again, but where MPI_Waitall is right, it may not be:
+// MPICH's fails of persistent collectives, and one of Open MPI's fails of every success.
 template <class H>
 int Front<H>::waitall(int count, void* requests, void* statuses) {
   const Native<H>& native = self_->native_;
-  return wait_until(
-      {requests, count, true, statuses},
-      [&](int* flag) { return native.testall(count, requests, flag, statuses); },
-      [&] { return native.waitall(count, requests, statuses); });
+  const Wanted wanted{requests, count, true, statuses};
+  Piecemeal over(status_layout(self_->library_.family), statuses, count);
+  const auto wait_for_rest = [&] {
+    const int code = native.waitall(count, requests, statuses);
+    over.put([](std::size_t, void*) {});
+    return code;
+  };
+  const auto test = [&](int* flag) {
+    int done = 0;
+    const int code = native.testsome(count, requests, &done, over.indices(), statuses);
+    over.keep(done, code != 0);
+    if (code != 0 && requests != nullptr)
+      over.put([&](std::size_t i, void* status) { set_unfinished(wanted.handles()[i], status); });
+    *flag = done == undefined;
+    return *flag != 0 && code == 0 ? wait_for_rest() : code;  // it sets the empty statuses
+  };
+  return wait_until(wanted, test, wait_for_rest);
+}
+
+// An error has ended an MPI_Waitall.
+template <class H>
+void Front<H>::set_unfinished(H request, void* status) {
+  const Family family = self_->library_.family;
+  const bool over = request == self_->null_request_;
+  int flag = 0;
+  if (over) self_->native_.request_get_status(request, &flag, status);  // an empty one
+  status_layout(family).set_error(status, over ? 0 : error_classes(family).pending);
 }
 
 template <class H>

@@ -69,16 +69,17 @@ struct ErrorClasses {
   int truncate;
   int other;
   int in_status;
+  int pending;
   int revoked;  // of an extension that not every MPI of the family has
 };
 [[nodiscard]] constexpr ErrorClasses error_classes(Family family) {
   switch (family) {
     case Family::openmpi:
-      return {2, 15, 16, 18, 77};
+      return {2, 15, 16, 18, 19, 77};
     case Family::mpich:
-      return {2, 14, 15, 17, 103};
+      return {2, 14, 15, 17, 18, 103};
     case Family::standard:
-      return {2, 15, 16, 19, 16};
+      return {2, 15, 16, 19, 18, 16};
   }
   return {};
 }
@@ -109,6 +110,11 @@ struct StatusLayout {
   }
   void set_error(void* status, int code) const {
     if (!ignores(status)) std::memcpy(static_cast<std::byte*>(status) + error, &code, sizeof code);
+  }
+  [[nodiscard]] int error_of(const void* status) const {
+    int code = 0;
+    std::memcpy(&code, static_cast<const std::byte*>(status) + error, sizeof code);
+    return code;
   }
 
   [[nodiscard]] bool ignores(const void* status) const {

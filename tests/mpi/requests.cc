@@ -250,6 +250,161 @@ int failed_among_all() {
   return wrong;
 }
 
+// Requests that the program can start again, and how; all complete what each rank has sent.
+struct Persistent {
+  const char* name;
+  void (*make)(int* in, int* out, MPI_Request* requests, int* count);
+};
+constexpr Persistent persistents[] = {
+    {"messages",
+     [](int* in, int* out, MPI_Request* requests, int* count) {
+       MPI_Send_init(in, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
+       MPI_Recv_init(out, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[1]);
+       *count = 2;
+     }},
+#if MPI_VERSION >= 4
+    {"a reduction",
+     [](int* in, int* out, MPI_Request* requests, int* count) {
+       MPI_Allreduce_init(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
+       *count = 1;
+     }},
+    {"a barrier",
+     [](int*, int*, MPI_Request* requests, int* count) {
+       MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, requests);
+       *count = 1;
+     }},
+#endif
+};
+
+// MPI_Wait*, or MPI_Test* until it is done.
+int complete_all(const std::string& how, int count, MPI_Request* requests, MPI_Status* statuses) {
+  int over = 0, code = MPI_SUCCESS, some = 0, index = 0, indices[8];
+  MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses;
+  if (how == "Waitall") return MPI_Waitall(count, requests, statuses);
+  while (!over && code == MPI_SUCCESS) {
+    if (how == "Testall") {
+      code = MPI_Testall(count, requests, &over, statuses);
+    } else if (how == "Waitany" || how == "Testany") {
+      over = 1;
+      code = how == "Waitany" ? MPI_Waitany(count, requests, &index, status)
+                              : MPI_Testany(count, requests, &index, &over, status);
+      over = over && index == MPI_UNDEFINED;
+    } else if (how == "Waitsome" || how == "Testsome") {
+      code = (how == "Waitsome" ? MPI_Waitsome : MPI_Testsome)(count, requests, &some, indices,
+                                                               statuses);
+      over = some == MPI_UNDEFINED;
+    } else {
+      for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
+        over = how == "Wait";
+        if (over) code = MPI_Wait(&requests[i], status);
+        while (!over && code == MPI_SUCCESS) code = MPI_Test(&requests[i], &over, status);
+      }
+    }
+  }
+  return code;
+}
+
+// What the MPI can complete without an error, it completes so beside one of Tutti's. MPICH's
+// MPI_Testall cannot complete a persistent collective.
+bool fails_bare(const std::string& how, int count, MPI_Request* requests) {
+  if (how != "Testall") return false;
+  int over = 0, code = MPI_SUCCESS, any = 0;
+  MPI_Startall(count, requests);
+  while (!over && code == MPI_SUCCESS)
+    code = BARE(Testall)(count, requests, &over, MPI_STATUSES_IGNORE);
+  const int failed = code != MPI_SUCCESS;
+  BARE(Allreduce)(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return any != 0;
+}
+
+// Active and not, before and after one of Tutti's and one that is null.
+int among_persistent_ones() {
+  int wrong = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);  // whose errors these are in MPI 4
+  for (const auto& [name, make] : persistents)
+    for (const char* how :
+         {"Waitall", "Testall", "Waitsome", "Testsome", "Waitany", "Testany", "Wait", "Test"})
+      for (int round = 0; round < 16; ++round) {
+        const bool active = round & 1, ignores = round & 2, last = round & 4, late = round & 8;
+        int in = rank + 1, out = -1, one = 1, sum = -1, count = 0;
+        MPI_Request kept[2], requests[8];
+        make(&in, &out, kept, &count);
+        MPI_Startall(count, kept);
+        MPI_Waitall(count, kept, MPI_STATUSES_IGNORE);  // inactive as after each use
+        if (fails_bare(how, count, kept)) {
+          for (int i = 0; i < count; ++i) MPI_Request_free(&kept[i]);
+          continue;
+        }
+        const int expected = out;
+        out = -1;
+        if (active) MPI_Startall(count, kept);
+        if (late && rank == 1) usleep(3000);
+        int n = 0;
+        const int at = last ? count + 1 : 0;
+        requests[count] = MPI_REQUEST_NULL;
+        if (!last) requests[count + 1] = MPI_REQUEST_NULL;
+        for (int i = 0; i < count; ++i) requests[last ? i : i + 1] = kept[i];
+        n = count + 2;
+        MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[at]);
+        MPI_Status statuses[8];
+        for (MPI_Status& status : statuses) status.MPI_TAG = -17;
+        const int code = complete_all(how, n, requests, ignores ? MPI_STATUSES_IGNORE : statuses);
+        int bad = code != MPI_SUCCESS || sum != size || (active && out != expected);
+        for (int i = 0; i < count; ++i)
+          bad += requests[last ? i : i + 1] != kept[i];  // to be started again
+        bad += requests[at] != MPI_REQUEST_NULL;
+        if (!ignores && std::strcmp(how, "Waitall") == 0) {
+          const int empty = MPI_ANY_TAG, last_kept = last ? count - 1 : count;
+          bad += statuses[last ? count : count + 1].MPI_TAG != empty;
+          if (count == 2) bad += statuses[last_kept].MPI_TAG != (active ? 3 : empty);
+        }
+        if (bad)
+          std::printf("rank %d: %s, %s, active %d, ignores %d, last %d: %d\n", rank, name, how,
+                      active, ignores, last, code);
+        wrong += bad != 0;
+        for (int i = 0; i < count; ++i) MPI_Request_free(&kept[i]);
+      }
+  return wrong;
+}
+
+// A message too long for its buffer, among others that are over before or after; of persistent
+// requests too, which would look unstarted if they were asked for again.
+int truncated_among_all() {
+  int wrong = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (int round = 0; round < 8; ++round) {
+    int long_one[2] = {1, 2}, one = 1, sum = -1, short_one = -1, got = -1;
+    MPI_Request requests[4];
+    MPI_Recv_init(&got, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Start(&requests[0]);
+    MPI_Irecv(&short_one, 1, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, &requests[1]);
+    requests[2] = MPI_REQUEST_NULL;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (round & 1) usleep(2000);
+    MPI_Send(&one, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD);
+    if (round & 2 && rank == 0) usleep(2000);
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[3]);
+    MPI_Send(long_one, 2, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD);
+    MPI_Status statuses[4];
+    std::memset(statuses, 0x55, sizeof statuses);
+    const int code = MPI_Waitall(4, requests, statuses);
+    wrong += class_of(code) != MPI_ERR_IN_STATUS;
+    wrong += class_of(statuses[1].MPI_ERROR) != MPI_ERR_TRUNCATE;
+    wrong += statuses[2].MPI_ERROR != MPI_SUCCESS;
+    for (const int i : {0, 3})
+      wrong += statuses[i].MPI_ERROR != MPI_SUCCESS && statuses[i].MPI_ERROR != MPI_ERR_PENDING;
+    if (statuses[0].MPI_ERROR == MPI_SUCCESS) wrong += statuses[0].MPI_TAG != 3;
+    if (statuses[3].MPI_ERROR == MPI_SUCCESS) wrong += requests[3] != MPI_REQUEST_NULL;
+    for (const int i : {0, 1, 3})
+      if (requests[i] != MPI_REQUEST_NULL) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    wrong += got != 1 || sum != size;
+    MPI_Request_free(&requests[0]);
+  }
+  return wrong;
+}
+
 // An error of a communicator that is gone when it is told is no other communicator's, though that
 // may have its handle.
 int failed_on_a_freed_one() {
@@ -336,6 +491,8 @@ constexpr struct {
     {"miscounted", miscounted},
     {"failed_among_some", failed_among_some},
     {"failed_among_all", failed_among_all},
+    {"among_persistent_ones", among_persistent_ones},
+    {"truncated_among_all", truncated_among_all},
     {"failed_on_a_freed_one", failed_on_a_freed_one},
     {"failed_on_threads", failed_on_threads},
 };

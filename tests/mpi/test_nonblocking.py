@@ -66,6 +66,8 @@ def test_other_mpis(mpi: Mpi, tmp_path) -> None:
         "untyped",
         "failed_among_some",
         "failed_among_all",
+        "among_persistent_ones",
+        "truncated_among_all",
         "failed_on_a_freed_one",
         "failed_on_threads",
     ],

@@ -70,13 +70,13 @@ class Reach {
   [[nodiscard]] const char* why_not(Way way) const;
   // The pages of the peer that this process has seen no longer count as its own.
   void forget() const { window_.forget(); }
-  // Keeps nothing of the peer's memory alive any more; it reads as zeros.
-  void let_go() { window_.blank(); }
-  // The same of a peer that has gone. What has been read is to be doubted when is_lost() says so
-  // afterwards.
+  // Keeps nothing of the peer's memory alive any more, which nobody reaches for again.
+  void let_go() { window_.close(); }
+  // The same of a peer that has gone, in the midst of everything: its memory reads as zeros. What
+  // has been read is to be doubted when is_lost() says so afterwards.
   void lose() {
     note_in_vain();
-    let_go();
+    window_.blank();
   }
   [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
   // Whether this process has ever lost a peer, or could not copy. False in programs that end well:

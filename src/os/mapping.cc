@@ -73,6 +73,19 @@ bool replace_private(void* at, std::size_t bytes, bool accessible) {
   return true;
 }
 
+// Whoever reads meanwhile sees what was there, or zeros: it is made elsewhere.
+bool replace_with_zeros(void* at, std::size_t bytes) {
+  if (bytes == 0) return true;
+  void* zeros = map(nullptr, bytes, PROT_NONE, anonymous, -1);
+  if (zeros != nullptr) {
+    if (::munlock(zeros, bytes) == 0 && ::mprotect(zeros, bytes, readable_writable) == 0 &&
+        move_mapping(zeros, at, bytes))
+      return true;
+    unmap(zeros, bytes);
+  }
+  return replace_private(at, bytes, true);
+}
+
 bool move_mapping(void* from, void* to, std::size_t bytes) {
   return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }

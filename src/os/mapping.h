@@ -30,6 +30,9 @@ void populate(void* at, std::size_t bytes);
 [[nodiscard]] bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes);
 // Puts zeroed private memory in the place of whatever is mapped at [at, at + bytes).
 [[nodiscard]] bool replace_private(void* at, std::size_t bytes, bool accessible);
+// The same, accessible; and even after mlockall(MCL_FUTURE), whose new mappings the kernel fills,
+// it costs pages only where it is touched.
+[[nodiscard]] bool replace_with_zeros(void* at, std::size_t bytes);
 // Moves the mapping at `from` to the place of whatever is mapped at `to`.
 [[nodiscard]] bool move_mapping(void* from, void* to, std::size_t bytes);
 

@@ -47,14 +47,15 @@ void Window::keep_from_children() {
 
 void Window::forget() const { (void)::madvise(base_, open_.load(), MADV_DONTNEED); }
 
-void Window::blank() {
+void Window::end(bool accessible) {
   const std::lock_guard lock(g_changing);
-  if (base_ == nullptr) return;
+  if (base_ == nullptr || is_blank()) return;
   // Before anybody can have read a zero that is none.
   blank_.store(true, std::memory_order_seq_cst);
-  const std::size_t open = open_.load(std::memory_order_relaxed);
-  if (!replace_private(base_, open, true) || !replace_private(base_ + open, bytes_ - open, false))
+  const std::size_t open = accessible ? open_.load(std::memory_order_relaxed) : 0;
+  if (!replace_with_zeros(base_, open) || !replace_private(base_ + open, bytes_ - open, false))
     return log::info("what a rank that has gone had shared stays: no address space");
+  (void)::munlock(base_, bytes_);  // what is inaccessible counts as well
   if (owner_ != 0) (void)::madvise(base_, bytes_, MADV_DONTFORK);
 }
 

@@ -26,9 +26,13 @@ class Window {
   // Takes its pages out of the page table of this process, where they count as its resident memory;
   // what is touched comes back.
   void forget() const;
-  // From now on it holds zeros, and what is written into it is seen here alone: the file is no
-  // longer kept. Who reads or writes meanwhile may go on. Any thread may call this, once.
-  void blank();
+  // These end what is mapped: the file is no longer kept. The first of them that is called does it.
+  // Any thread may call them, and neither costs memory, even after mlockall().
+  //  - From now on it holds zeros, and what is written into it is seen here alone. Who reads or
+  //    writes meanwhile may go on.
+  void blank() { end(true); }
+  //  - Nobody reads or writes any more.
+  void close() { end(false); }
   [[nodiscard]] bool is_blank() const { return blank_.load(std::memory_order_acquire); }
 
   [[nodiscard]] std::byte* base() const { return base_; }
@@ -41,6 +45,7 @@ class Window {
 
  private:
   void open_more(std::size_t end) const;
+  void end(bool accessible);
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

@@ -11,6 +11,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "base/bits.h"
 #include "os/limits.h"
@@ -69,6 +71,54 @@ TEST_F(OsWindow, SizeOfAMemfdStays) {
   EXPECT_EQ(errno, EPERM);
   EXPECT_EQ(::ftruncate(fd_, 2 * bytes), -1);
   EXPECT_EQ(::fcntl(fd_, F_ADD_SEALS, F_SEAL_WRITE), -1);
+}
+
+// Of /proc/self/status, in bytes.
+std::size_t status_of_self(const char* name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(name, 0) == 0) return std::stoul(line.substr(std::strlen(name))) << 10;
+  return 0;
+}
+
+// What a child says of a window that it has mapped, and ends, after mlockall(MCL_FUTURE).
+enum Said { all_right, not_permitted, no_window, resident, locked, not_zero };
+Said end_locked(int fd, bool closes) {
+  if (::mlockall(MCL_FUTURE) != 0) return not_permitted;
+  Window window;
+  const std::size_t locked_before = status_of_self("VmLck:");
+  if (!window.map(fd, bytes)) return errno == EAGAIN ? not_permitted : no_window;
+  window.open_to(bytes);
+  window.forget();  // if the kernel has filled it
+  const std::size_t before = status_of_self("VmRSS:");
+  closes ? window.close() : window.blank();
+  if (status_of_self("VmRSS:") > before + bytes / 4) return resident;
+  if (status_of_self("VmLck:") > locked_before + bytes / 4) return locked;
+  for (std::size_t at = 0; at < bytes && !closes; at += page_bytes)
+    if (window.base()[at] != std::byte{0}) return not_zero;
+  return all_right;
+}
+
+// The kernel fills new mappings after mlockall(MCL_FUTURE).
+TEST_F(OsWindow, WhatHasEndedCostsNothingInALockedProcess) {
+  for (const bool closes : {true, false}) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(end_locked(fd_, closes));
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == not_permitted) GTEST_SKIP() << "RLIMIT_MEMLOCK is too small";
+    EXPECT_EQ(WEXITSTATUS(status), all_right) << (closes ? "closed" : "blank");
+  }
+}
+
+TEST_F(OsWindow, WhatIsClosedIsNotReadAndNotInherited) {
+  window_.keep_from_children();
+  window_.close();
+  EXPECT_TRUE(window_.is_blank());
+  EXPECT_EQ(::write(fd_, window_.base(), 1), -1);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_FALSE(is_inherited());
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ struct Work {
   bool detour = false;            // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
   bool in_place = false;  // what is sent is overwritten, though `send` is not `recv`: an Alltoall
-                          // whose `out` is `in`, and a late Reduce_scatter
+                          // whose `out` is `in`, a late Reduce_scatter, or one that sends a copy
   std::span<const Block> out = {};
   std::span<const Block> in = {};
   std::span<const Slice> parts = {};

@@ -318,10 +318,12 @@ bool Front<H>::take_reduce_scatter(Call<H>& call, const void* send, void* recv, 
   if (send == in_place()) work.send = recv;
   const bool replaces = work.send == recv;  // some MPIs allow that without MPI_IN_PLACE
   if (!place_operands(call, work.count, work.parts[me].count)) return false;
-  // In place the result would replace operands that others still read, if nobody may wait for them.
-  if (work.operands != nullptr && replaces && call.size > 1) {
-    work.in_place = true;
-    if (work.send != work.recv) return true;  // has gaps: it is in a copy already
+  if (!replaces || call.size == 1) return true;
+  const bool packed = work.send != work.recv;  // operands with gaps are in a copy already
+  // But the result, if it has none, as a single element, comes to where they were.
+  work.in_place = work.operands != nullptr || (packed && mine && !call.in.is_special());
+  // It would replace operands that others still read, if nobody may wait for them.
+  if (work.operands != nullptr && !packed) {
     call.copy.reset(work.bytes());
     reduce::copy(call.copy.get(), work.send, work.bytes());
     work.send = call.copy.get();

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong on purpose: faults WHAT. Each ends by itself; test_faults.py says how it should.
 #include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <mpi.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -246,6 +251,53 @@ int started_finalized() {
   return !right;
 }
 
+// From here on this process cannot reach another's memory.
+bool deny_copies() {
+  constexpr unsigned load = BPF_LD | BPF_W | BPF_ABS, same = BPF_JMP | BPF_JEQ | BPF_K;
+  sock_filter program[] = {{load, 0, 0, 0},
+                           {same, 1, 0, SYS_process_vm_readv},
+                           {same, 0, 1, SYS_process_vm_writev},
+                           {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+                           {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+  const sock_fprog filter{sizeof program / sizeof *program, program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+void add_spread(void* in, void* inout, int* length, MPI_Datatype*) {
+  for (int i = 0; i < 2 * *length; i += 2) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+
+// Rank 0 is a call ahead, which nobody notices: each rank has taken itself for the root. The call
+// that meets is a Reduce_scatter in place, which fails on rank 1. Rank 0, whose result may be there
+// by then, in the place of its operand, must not leave it to the MPI.
+int replaced() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  std::vector<char> pieces(6 << 10);
+  if (rank == 0)
+    for (int i = 0; i < 2; ++i) MPI_Bcast(pieces.data(), 4, MPI_CHAR, 0, comm);
+  else
+    MPI_Bcast(pieces.data(), static_cast<int>(pieces.size()), MPI_CHAR, 1, comm);
+  MPI_Datatype spread;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread);
+  MPI_Type_commit(&spread);
+  MPI_Op sum;
+  MPI_Op_create(add_spread, 1, &sum);
+  const int counts[] = {1, 8 * count};
+  std::vector<int> data(2 * static_cast<std::size_t>(counts[0] + counts[1]), 1 + rank);
+  if (rank == 1 && !deny_copies()) return 3;
+  int code = MPI_Reduce_scatter(MPI_IN_PLACE, data.data(), counts, spread, sum, comm);
+  // If it is the MPI's on rank 0, that is waiting for this.
+  if (rank == 1) MPI_Reduce_scatter(MPI_IN_PLACE, data.data(), counts, spread, sum, comm);
+  if (rank == 1) return code == MPI_SUCCESS;
+  const bool right = code != MPI_SUCCESS || data[0] == 3;
+  if (!right) std::printf("rank 0 has succeeded, with %d\n", data[0]);
+  return !right;
+}
+
 // Each rank takes itself for the root, which nobody notices but by looking.
 int rooted() {
   int value = rank;
@@ -367,6 +419,7 @@ int main(int argc, char** argv) {
   if (what == "started_returned") result = started_returned();
   if (what == "started_truncated") result = truncated(true);
   if (what == "started_finalized") return started_finalized();
+  if (what == "replaced") result = replaced();
   if (what == "rooted") result = rooted();
   if (what == "forked") result = forked();
   if (what == "communicators") result = communicators();

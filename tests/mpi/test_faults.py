@@ -105,6 +105,14 @@ def test_what_a_rank_sends_itself_must_fit_too(mpi: Mpi, rung: str) -> None:
     assert re.search(r"rank 0 sends \d+ bytes to rank 0 in MPI_Alltoall", result.stdout)
 
 
+# A single element with gaps has none: the result comes straight to where the operands were packed.
+@every_mpi
+def test_what_has_been_replaced_is_not_left_to_the_mpi(mpi: Mpi) -> None:
+    result = faults(mpi, 2, "replaced", {"TUTTI_MEMORY": "cma,bounce"})
+    assert result.returncode == 0, result.stdout
+    assert "rank 1 could not reach the buffer of rank 0 in MPI_Reduce_scatter" in result.stdout
+
+
 @every_mpi
 def test_a_killed_rank_is_named_by_who_waits_for_its_operation(mpi: Mpi, tmp_path) -> None:
     report = tmp_path / "report.json"

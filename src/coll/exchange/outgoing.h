@@ -142,12 +142,18 @@ class Outgoing {
     }
   }
 
+  [[nodiscard]] const std::byte* first_of_all() const {
+    for (const Block& block : blocks_)
+      if (block.bytes > 0) return block.address;
+    return nullptr;
+  }
   // Blocks that share pages with each other, and with nothing else, are offered as one first.
   [[nodiscard]] bool are_adjacent() const {
-    const std::byte* behind = blocks_[0].address;
+    const std::byte* behind = nullptr;
     for (const Block& block : blocks_) {
-      if (block.bytes > 0 && block.address != behind) return false;
-      behind += block.bytes;
+      if (block.bytes == 0) continue;
+      if (behind != nullptr && block.address != behind) return false;
+      behind = block.address + block.bytes;
     }
     return true;
   }
@@ -156,7 +162,7 @@ class Outgoing {
   // their places in the slot.
   void list(std::byte* slot) {
     Way worst = gaps_ && use_ != Use::read ? Way::staged : Way::mapped;
-    if (!gaps_ && are_adjacent()) (void)f_.offer(blocks_[0].address, total_);
+    if (!gaps_ && are_adjacent()) (void)f_.offer(first_of_all(), total_);
     const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Entry entry{{}, blocks_[i].bytes};

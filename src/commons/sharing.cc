@@ -29,10 +29,10 @@
 namespace tutti::commons {
 namespace {
 
-// A page that is used costs the kernel 0.1 to 0.6 us more to copy than to map, and 2.1 us to move
-// (an EPYC in a virtual machine; Allreduce, 256 KiB to 64 MiB): so it pays when it is used so often
-// again, and nothing is lost of a temporary buffer.
-constexpr std::uint8_t telling_uses = 4;
+// A page that is used costs the kernel 0.1 to 0.6 us more to copy than to map, and about 2 us to
+// move (an EPYC in a virtual machine; Allreduce, 256 KiB to 64 MiB). So who is used as often again
+// has won by it, and nothing is lost with temporary buffers.
+constexpr std::uint8_t telling_uses = 16;
 constexpr std::uint8_t refused = 255;  // no use is counted any more
 
 // Whoever moves pages of this process. The thread that forks has it already.

@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 
-constexpr int telling_uses = 4;
+constexpr int telling_uses = 16;
 
 // Before anybody asks for options.
 const bool is_private_first = ::setenv("TUTTI_COMMONS_PRIVATE", "1", 1) == 0;
@@ -102,7 +102,7 @@ TEST_F(CommonsSharing, NotPagesThatHoldSomethingElse) {
 }
 TEST_F(CommonsSharing, NotWhatIsNotFull) {
   unsigned char* block = take_as_malloc(mib);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(offer(block, mib, false), nullptr);
+  for (int i = 0; i < 2 * telling_uses; ++i) EXPECT_EQ(offer(block, mib, false), nullptr);
   EXPECT_NE(offer_often(block, mib), nullptr);
   EXPECT_NE(offer(block, mib, false), nullptr) << "it is there now";
   release(block);
@@ -157,7 +157,7 @@ TEST_F(CommonsSharing, WhatIsAskedForByName) {
 // A temporary buffer finds the pages of the one before.
 TEST_F(CommonsSharing, BlocksThatComeAndGo) {
   constexpr std::size_t bytes = 300 * kib;
-  for (int i = 1; i <= 20; ++i) {
+  for (int i = 1; i <= 2 * telling_uses; ++i) {
     unsigned char* block = take_as_malloc(bytes);
     write_pattern(block, bytes, static_cast<std::uint64_t>(i));
     EXPECT_EQ(offer(block, bytes) != nullptr, i >= telling_uses) << i;
@@ -233,7 +233,7 @@ TEST_F(CommonsSharing, ByManyThreads) {
         if (block == nullptr) continue;
         if (i % 2 == 0 && !all_zero(block, bytes)) ++wrong;
         write_pattern(block, bytes, i * 4 + me);
-        for (int use = 0; use < 5; ++use) (void)offer(block, bytes);
+        for (int use = 0; use < telling_uses; ++use) (void)offer(block, bytes);
         if (!has_pattern(block, bytes, i * 4 + me)) ++wrong;
         release(block);
         if (i % 50 == 0) trim();
@@ -270,7 +270,7 @@ TEST_F(CommonsSharing, Fork) {
       std::memset(zeros, 1, 2 * mib);
       if (i % 2 == 0) release(zeros);
     }
-    for (int i = 0; i < 8; ++i) good = good && offer(used, bytes) == nullptr;
+    for (int i = 0; i < 2 * telling_uses; ++i) good = good && offer(used, bytes) == nullptr;
     write_pattern(used, bytes, 7), write_pattern(partly, bytes, 8);
     // A child of the child.
     good = good && in_child([&] { return has_pattern(used, bytes, 7) && is_valid(); }) == 0;
@@ -312,7 +312,7 @@ TEST_F(CommonsSharing, ForksWhileOthersShare) {
       unsigned char* block = take_as_malloc(bytes);
       if (block == nullptr) continue;
       write_pattern(block, bytes, i);
-      for (int use = 0; use < 5; ++use) (void)offer(block, bytes);
+      for (int use = 0; use < telling_uses; ++use) (void)offer(block, bytes);
       if (!has_pattern(block, bytes, i)) ++wrong;
       release(block);
       if (i % 16 == 0) trim();

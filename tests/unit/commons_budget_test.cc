@@ -15,6 +15,7 @@ namespace tutti::commons {
 namespace {
 
 using namespace testing;
+using CommonsBudget = OwnProcess;
 
 const std::size_t budget = options().commons_budget;
 
@@ -39,9 +40,9 @@ std::vector<unsigned char*> fill(std::size_t count, std::size_t bytes) {
 }
 
 // The tests below free 100 and 200 MiB.
-TEST(CommonsBudget, IsSmallerThanWhatIsFreedHere) { EXPECT_LE(budget, 80 * mib); }
+TEST_F(CommonsBudget, IsSmallerThanWhatIsFreedHere) { EXPECT_LE(budget, 80 * mib); }
 
-TEST(CommonsBudget, WhatIsFreedForGoodGoesBackToTheKernel) {
+TEST_F(CommonsBudget, WhatIsFreedForGoodGoesBackToTheKernel) {
   const std::vector<unsigned char*> blocks = fill(200, 1 * mib);
   EXPECT_GE(resident_bytes(), 200 * mib);
   const std::size_t before = rss_shmem_bytes();
@@ -58,7 +59,7 @@ TEST(CommonsBudget, WhatIsFreedForGoodGoesBackToTheKernel) {
   EXPECT_EQ(resident_bytes(), 0u);
 }
 
-TEST(CommonsBudget, SteadyWorkTouchesNoNewPages) {
+TEST_F(CommonsBudget, SteadyWorkTouchesNoNewPages) {
   const auto round = [] {
     for (unsigned char* block : fill(60, 512 * kib)) release(block);
   };
@@ -71,7 +72,7 @@ TEST(CommonsBudget, SteadyWorkTouchesNoNewPages) {
 }
 
 // What is in use varies, and so does what is free between: more than the budget.
-TEST(CommonsBudget, WorkOfVaryingSizesTouchesFewNewPages) {
+TEST_F(CommonsBudget, WorkOfVaryingSizesTouchesFewNewPages) {
   std::mt19937 random(1);
   std::vector<unsigned char*> blocks(100, nullptr);
   std::size_t most_used = 0, most_together = 0;
@@ -96,7 +97,7 @@ TEST(CommonsBudget, WorkOfVaryingSizesTouchesFewNewPages) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {
+TEST_F(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {
   const std::size_t bytes = 100 * mib;
   unsigned char* block = nullptr;
   for (int i = 0; i < 4; ++i) {  // to learn that it comes back
@@ -110,7 +111,7 @@ TEST(CommonsBudget, OneBlockLargerThanItLosesOnlyTheExcess) {
   release(block);
 }
 
-TEST(CommonsBudget, MemoryThatTheProgramHasLockedStaysUsable) {
+TEST_F(CommonsBudget, MemoryThatTheProgramHasLockedStaysUsable) {
   unsigned char* block = take(4 * mib);
   if (::mlock(block, 4 * mib) != 0) GTEST_SKIP() << "mlock is not allowed here";
   std::memset(block, 1, 4 * mib);

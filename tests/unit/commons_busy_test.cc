@@ -16,6 +16,7 @@ namespace tutti::commons {
 namespace {
 
 using namespace testing;
+using CommonsBusy = OwnProcess;
 
 // Has the bookkeeping as long as it lives.
 class Interrupted {
@@ -41,7 +42,7 @@ class Interrupted {
   std::thread thread_;
 };
 
-TEST(CommonsBusy, NobodyWaitsForWhoWasInterruptedInside) {
+TEST_F(CommonsBusy, NobodyWaitsForWhoWasInterruptedInside) {
   unsigned char* a = take(64 * kib);
   unsigned char* b = take(64 * kib);
   unsigned char* c = take(64 * kib);
@@ -69,7 +70,7 @@ TEST(CommonsBusy, NobodyWaitsForWhoWasInterruptedInside) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(CommonsBusy, WhatIsFreedTwiceIsFound) {
+TEST_F(CommonsBusy, WhatIsFreedTwiceIsFound) {
   unsigned char* block = take(64 * kib);
   EXPECT_EQ(in_child([&] {
               const Interrupted other;
@@ -96,7 +97,7 @@ TEST(CommonsBusy, WhatIsFreedTwiceIsFound) {
   release(block);
 }
 
-TEST(CommonsBusy, ContentsAreRightWhateverIsHandedOver) {
+TEST_F(CommonsBusy, ContentsAreRightWhateverIsHandedOver) {
   constexpr int threads = 8;
   std::atomic<int> left{threads};
   std::atomic<unsigned char*> hands[8] = {};
@@ -140,7 +141,7 @@ TEST(CommonsBusy, ContentsAreRightWhateverIsHandedOver) {
 }
 
 // Blocks and punched pages are handed over while others hold everything up.
-TEST(CommonsBusy, WhileOthersForkAndTrim) {
+TEST_F(CommonsBusy, WhileOthersForkAndTrim) {
   watch_forks();  // before there are threads, as the preload does
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -177,7 +178,7 @@ TEST(CommonsBusy, WhileOthersForkAndTrim) {
 // which frees a block first.
 std::atomic<unsigned char*> to_be_freed{nullptr};
 
-TEST(CommonsBusy, AForkingThreadMayWaitForOneThatFrees) {
+TEST_F(CommonsBusy, AForkingThreadMayWaitForOneThatFrees) {
   ::pthread_atfork(
       [] {
         unsigned char* block = to_be_freed;

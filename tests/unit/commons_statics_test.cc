@@ -18,6 +18,7 @@ namespace tutti::commons {
 namespace {
 
 using namespace testing;
+using CommonsStatics = OwnProcess;
 
 constexpr std::size_t array_bytes = 5 * mib + 12345;
 // These programs have Tutti's own variables among theirs, so they name the pages to be moved.
@@ -49,7 +50,7 @@ std::size_t status_kib(const std::string& key) {
   return 0;
 }
 
-TEST(CommonsStatics, AreTheProgramsZeroedVariables) {
+TEST_F(CommonsStatics, AreTheProgramsZeroedVariables) {
   const os::Pages pages = os::zeroed_statics();
   const auto inside = [&](const void* address, std::size_t bytes) {
     const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(address) - pages.first);
@@ -61,7 +62,7 @@ TEST(CommonsStatics, AreTheProgramsZeroedVariables) {
   EXPECT_LT(pages.bytes, sizeof g_array + sizeof g_sparse + 64 * mib);
 }
 
-TEST(CommonsStatics, TouchedRunsAreFound) {
+TEST_F(CommonsStatics, TouchedRunsAreFound) {
   g_sparse[100 * mib] = 1;
   g_sparse[700 * mib] = 1;
   g_sparse[700 * mib + 4096] = 1;
@@ -81,7 +82,7 @@ TEST(CommonsStatics, TouchedRunsAreFound) {
   EXPECT_LE(seen, 3u * 512);
 }
 
-TEST(CommonsStatics, KeepAddressesAndContentsAndAreShared) {
+TEST_F(CommonsStatics, KeepAddressesAndContentsAndAreShared) {
   write_pattern(g_array, sizeof g_array, 1);
   EXPECT_FALSE(shared(g_array, sizeof g_array));
   adopt_arrays();
@@ -101,7 +102,7 @@ TEST(CommonsStatics, KeepAddressesAndContentsAndAreShared) {
   EXPECT_TRUE(is_valid());
 }
 
-TEST(CommonsStatics, KnowsTheirEnds) {
+TEST_F(CommonsStatics, KnowsTheirEnds) {
   adopt_arrays();
   auto begin = reinterpret_cast<std::uintptr_t>(&g_arrays);
   asm volatile("" : "+r"(begin));  // the compiler need not know what lies before
@@ -113,7 +114,7 @@ TEST(CommonsStatics, KnowsTheirEnds) {
   EXPECT_FALSE(shared(g_array, ~std::size_t{0}));
 }
 
-TEST(CommonsStatics, CostNoMemoryWhereUntouched) {
+TEST_F(CommonsStatics, CostNoMemoryWhereUntouched) {
   const std::size_t before = status_kib("VmRSS");
   adopt_arrays();
   ASSERT_TRUE(shared(g_sparse, sizeof g_sparse));
@@ -122,7 +123,7 @@ TEST(CommonsStatics, CostNoMemoryWhereUntouched) {
   EXPECT_EQ(g_sparse[512 * mib], 0);
 }
 
-TEST(CommonsStatics, TouchedHereAndThereCostWhatTheyWouldWithoutTutti) {
+TEST_F(CommonsStatics, TouchedHereAndThereCostWhatTheyWouldWithoutTutti) {
   adopt_arrays();
   if (*heap.why_small != '\0') GTEST_SKIP() << heap.why_small;
   const std::size_t before = resident_bytes();
@@ -130,7 +131,7 @@ TEST(CommonsStatics, TouchedHereAndThereCostWhatTheyWouldWithoutTutti) {
   EXPECT_EQ(resident_bytes() - before, 64 * (os::huge_pages_come_unasked() ? 2 * mib : 4 * kib));
 }
 
-TEST(CommonsStatics, AfterAForkNeitherSideSeesWhatTheOtherWrites) {
+TEST_F(CommonsStatics, AfterAForkNeitherSideSeesWhatTheOtherWrites) {
   write_pattern(g_array, sizeof g_array, 1);
   adopt_arrays();
   unsigned char* block = take(1 * mib);
@@ -157,7 +158,7 @@ TEST(CommonsStatics, AfterAForkNeitherSideSeesWhatTheOtherWrites) {
   EXPECT_TRUE(shared(g_array, sizeof g_array));
 }
 
-TEST(CommonsStatics, AForkCopiesOnlyWhatIsThere) {
+TEST_F(CommonsStatics, AForkCopiesOnlyWhatIsThere) {
   adopt_arrays();
   g_sparse[300 * mib] = 3;
   EXPECT_EQ(in_child([] {
@@ -167,7 +168,7 @@ TEST(CommonsStatics, AForkCopiesOnlyWhatIsThere) {
             0);
 }
 
-TEST(CommonsStatics, AForkAfterTheDescriptorWasClosed) {
+TEST_F(CommonsStatics, AForkAfterTheDescriptorWasClosed) {
   write_pattern(g_array, sizeof g_array, 1);
   adopt_arrays();
   unsigned char* block = take(1 * mib);
@@ -183,7 +184,7 @@ TEST(CommonsStatics, AForkAfterTheDescriptorWasClosed) {
   EXPECT_TRUE(has_pattern(g_array, sizeof g_array, 1));
 }
 
-TEST(CommonsStatics, StayWhereThreadsRun) {
+TEST_F(CommonsStatics, StayWhereThreadsRun) {
   std::atomic<bool> done{false};
   std::thread other([&] { done.wait(false); });
   EXPECT_FALSE(os::is_only_thread());
@@ -194,7 +195,7 @@ TEST(CommonsStatics, StayWhereThreadsRun) {
   EXPECT_EQ(shared(g_array, sizeof g_array), nullptr);
 }
 
-TEST(CommonsStatics, StayWhereTuttiIsAmongThem) {
+TEST_F(CommonsStatics, StayWhereTuttiIsAmongThem) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "Tutti is not among them: it lies pages before them, with red zones in between";
 #endif
@@ -202,7 +203,7 @@ TEST(CommonsStatics, StayWhereTuttiIsAmongThem) {
   EXPECT_EQ(shared(g_array, sizeof g_array), nullptr);
 }
 
-TEST(CommonsStatics, StayWhenTheRangeIsTooSmall) {
+TEST_F(CommonsStatics, StayWhenTheRangeIsTooSmall) {
   ::setenv("TUTTI_COMMONS_RANGE", "64M", 1);
   write_pattern(g_array, sizeof g_array, 1);
   adopt_arrays();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/options.h"
 #include "commons/commons.h"
@@ -23,6 +25,17 @@ namespace tutti::commons::testing {
 
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
+
+// What others leave behind - pages, handlers, options read - is in the way of these tests: ctest
+// gives each a process of its own.
+class OwnProcess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    static bool used = false;
+    if (std::exchange(used, true))
+      GTEST_SKIP() << "needs a process of its own: run ctest, or this test alone (--gtest_filter)";
+  }
+};
 
 // Runs `body`, which returns whether all was well, in a child that no memory of this process can
 // disturb, and returns what became of the child: 0 is good, 128 + n is signal n.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-tsan test-asan test-clang clean
+.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-sanitizers test-tsan test-asan test-clang clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
 
 setup:  ## install what is missing: Debian packages (as root), .venv, an MPI of each kind in .mpi
 	@scripts/setup.sh
@@ -40,6 +40,9 @@ SECONDS ?= 600
 fuzz: setup  ## random collectives on random MPIs with random options: ten minutes, or SECONDS=N
 	@scripts/build.sh
 	@OMPI_MCA_btl=^ofi OMPI_MCA_mtl=^ofi .venv/bin/python scripts/fuzz.py --seconds $(SECONDS)
+
+test-sanitizers: setup  ## the unit tests under each sanitizer, one after the other: an hour and more
+	@scripts/sanitize.sh asan tsan
 
 test-tsan: setup  ## the unit tests under ThreadSanitizer
 	@scripts/sanitize.sh tsan

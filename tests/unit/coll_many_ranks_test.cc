@@ -26,15 +26,21 @@ void play(int ranks, const Algorithm& algorithm, std::size_t count, int root,
   EXPECT_EQ(scene.verdict(), "");
 }
 
+class ManyRanksOfEach : public ::testing::TestWithParam<Algorithm> {};
+
 // 257 ranks were once the first to hang: they need nine rounds of dissemination.
-TEST(ManyRanks, EveryAlgorithmEnds) {
+TEST_P(ManyRanksOfEach, End) {
+  const Algorithm& algorithm = GetParam();
   for (const int ranks : {257, 513})
-    for (const Algorithm& algorithm : all_algorithms<SimFabric>())
-      for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
-        if (all_rows<SimFabric>(algorithm.collective)[algorithm.row].fits(facts_of(
-                {.algorithm = algorithm, .count = static_cast<std::size_t>(count)}, ranks)))
-          play(ranks, algorithm, static_cast<std::size_t>(count), ranks - 1);
+    for (const int count : {3, only_moves(algorithm.collective) ? 30 : 3000})
+      if (all_rows<SimFabric>(algorithm.collective)[algorithm.row].fits(
+              facts_of({.algorithm = algorithm, .count = static_cast<std::size_t>(count)}, ranks)))
+        play(ranks, algorithm, static_cast<std::size_t>(count), ranks - 1);
 }
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ManyRanksOfEach,
+                         ::testing::ValuesIn(all_algorithms<SimFabric>()),
+                         [](const auto& row) { return name_of<SimFabric>(row.param); });
 
 // As many rounds as a team can need: one ring of lines must do.
 TEST(ManyRanks, ABarrierOfTheLargestTeamEnds) {

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string>
 
+#include "arch/arch.h"
+
 namespace tutti::bench {
 
 std::int64_t now_ns() {
@@ -21,21 +23,13 @@ std::int64_t now_ns() {
       .count();
 }
 
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
-
 // Polls; yields after a while, and almost at once where another rank may want this core.
 template <class Ready>
 void Page::wait(Ready ready) const {
   const int patience = oversubscribed_ ? 20 : 20000;
   for (int polls = 0; !ready(); ++polls) {
     if (polls < patience)
-      relax();
+      arch::relax();
     else
       sched_yield();
   }
@@ -119,7 +113,7 @@ void Page::barrier() {
 std::int64_t Page::start_together() {
   barrier();
   const std::int64_t start = release_->start_ns;
-  while (!oversubscribed_ && now_ns() < start) relax();
+  while (!oversubscribed_ && now_ns() < start) arch::relax();
   return start;
 }
 

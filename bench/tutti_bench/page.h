@@ -12,7 +12,6 @@
 namespace tutti::bench {
 
 [[nodiscard]] std::int64_t now_ns();  // of a clock that all processes of the machine share
-void relax();                         // between two polls
 
 class Page {
  public:

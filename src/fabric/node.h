@@ -3,6 +3,7 @@
 // and sleeps inside await_ready, so that a coroutine never suspends.
 #pragma once
 
+#include "arch/arch.h"
 #include "fabric/peers.h"
 #include "fabric/upkeep.h"
 #include "segment/sleeper.h"
@@ -60,7 +61,7 @@ class NodeHost : public Peers {
         return true;
       }
       if (polls % polls_per_upkeep == polls_per_upkeep - 1) Upkeep::while_waiting();
-      segment::relax();
+      arch::relax();
     }
     polls_ = segment::courtesy().refuses()
                  ? patience().polls

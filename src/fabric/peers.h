@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "arch/arch.h"
 #include "commons/commons.h"
 #include "fabric/desk_fabric.h"
-#include "os/ticks.h"
 
 namespace tutti::fabric {
 
@@ -83,11 +83,11 @@ class Peers {
   }
   void take(Route route) { route_ = route; }
   void begin_work() {
-    if (timed_) work_began_ = os::ticks();
+    if (timed_) work_began_ = arch::ticks();
   }
   void begin_shared_work() { begin_work(); }
   void end_work() {
-    if (timed_) work_ticks_ += os::ticks() - work_began_;
+    if (timed_) work_ticks_ += arch::ticks() - work_began_;
   }
   [[nodiscard]] Route route() const { return route_; }
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed

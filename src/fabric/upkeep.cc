@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "arch/arch.h"
 #include "commons/commons.h"
-#include "os/ticks.h"
 
 namespace tutti::fabric {
 
@@ -31,14 +31,14 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
   const Look look = look_.load(std::memory_order_relaxed);
   if (look == nullptr) return false;
   look();
-  std::uint64_t end = os::ticks();
+  std::uint64_t end = arch::ticks();
   int moves = 0;
   // One long look alone says little: the MPI does more in some looks than in others.
   if (first_.exceeded_by(end - begin) || !next_.is_known()) {
     for (bool moved = true; moved && moves < most_in_a_row;) {
       const std::uint64_t before = end;
       look();
-      end = os::ticks();
+      end = arch::ticks();
       moved = next_.exceeded_by(end - before);
       if (moved) ++moves;
     }
@@ -57,7 +57,7 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
 }
 
 void Upkeep::between_calls() {
-  const std::uint64_t now = os::ticks(), since = now - last_.load(std::memory_order_relaxed);
+  const std::uint64_t now = arch::ticks(), since = now - last_.load(std::memory_order_relaxed);
   if (look_until_quiet(now)) return;
   if (tending_.has_come()) [[unlikely]] {
     commons::tend();
@@ -73,7 +73,7 @@ void Upkeep::between_calls() {
 }
 
 void Upkeep::while_waiting() {
-  const std::uint64_t now = os::ticks();
+  const std::uint64_t now = arch::ticks();
   if (now - last_.load(std::memory_order_relaxed) >=
       waiting_share * cost_.load(std::memory_order_relaxed))
     look_until_quiet(now);

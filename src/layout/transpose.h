@@ -14,9 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "arch/arch.h"
 
 namespace tutti::layout {
 
@@ -30,7 +28,8 @@ inline std::ptrdiff_t step_of(std::size_t count, std::ptrdiff_t stride) {
 // bytes apart.
 template <std::size_t size>
 struct Transpose {
-  static constexpr std::size_t vector = 16;            // bytes: what any processor has
+  using Vector = arch::Vector;
+  static constexpr std::size_t vector = sizeof(Vector);
   static constexpr std::size_t lanes = vector / size;  // blocks in a vector, and its rows
   static constexpr std::size_t side = line_bytes / size;
 
@@ -38,12 +37,10 @@ struct Transpose {
   [[gnu::noinline]] static void all(std::byte* to, std::ptrdiff_t to_step, const std::byte* from,
                                     std::ptrdiff_t from_step, std::size_t rows,
                                     std::size_t columns) {
-#if defined(__SSE2__)
-    if (sparse(to, to_step, rows, columns)) {
+    if (arch::has_streaming_stores && sparse(to, to_step, rows, columns)) {
       tiles<true>(to, to_step, from, from_step, rows, columns, false);
-      return _mm_sfence();
+      return arch::fence_streams();
     }
-#endif
     // So many that the lines and pages of one row of tiles are still near when the next begins.
     constexpr std::size_t high = 512, wide = 256;
     const bool cached = rows * columns * size <= cached_bytes;
@@ -55,8 +52,6 @@ struct Transpose {
   }
 
  private:
-  using Vector __attribute__((vector_size(vector))) = unsigned char;
-
   // A few lines, all of them whole, in each of so many pages that no cache holds them: they are
   // stored past the caches, as fetching a line before it is written would take most of the time.
   static bool sparse(const std::byte* to, std::ptrdiff_t step, std::size_t rows,
@@ -128,11 +123,10 @@ struct Transpose {
 
   template <bool streaming>
   [[gnu::always_inline]] static void store(std::byte* to, Vector value) {
-#if defined(__SSE2__)
     if constexpr (streaming)
-      return _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(value));
-#endif
-    std::memcpy(to, &value, vector);
+      arch::stream(to, value);
+    else
+      std::memcpy(to, &value, vector);
   }
 
   // The first halves of two vectors, or the second, block by block in turn.

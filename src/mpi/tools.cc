@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "arch/arch.h"
 #include "mpi/callers.h"
 #include "mpi/library.h"
 #include "mpi/objects.h"
@@ -54,7 +55,6 @@ void* first_tools(const char* name) {
 
 }  // namespace tutti::mpi
 
-#if defined(__x86_64__)
 extern "C" {
 using Dlsym = void*(void*, const char*);
 [[gnu::visibility("hidden")]] Dlsym* tutti_libcs_dlsym = nullptr;
@@ -63,7 +63,7 @@ using Dlsym = void*(void*, const char*);
 [[gnu::visibility("hidden"), gnu::used]] void* tutti_before_dlsym(void* handle, const char* name,
                                                                   const void* caller) {
   if (__atomic_load_n(&tutti_libcs_dlsym, __ATOMIC_RELAXED) == nullptr) {
-    void* next = ::dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+    void* next = ::dlvsym(RTLD_NEXT, "dlsym", tutti::arch::first_libc);
     __atomic_store_n(&tutti_libcs_dlsym, reinterpret_cast<Dlsym*>(next), __ATOMIC_RELAXED);
   }
   return handle == RTLD_NEXT ? tutti::mpi::instead_of_next(name, caller) : nullptr;
@@ -72,32 +72,4 @@ using Dlsym = void*(void*, const char*);
 
 // A tool after this library that asks for the MPI's next function gets Tutti's. libc's dlsym knows
 // by its return address who asks, so it is jumped to.
-__asm__(R"(
-  .text
-  .globl dlsym
-  .type dlsym, @function
-dlsym:
-  .cfi_startproc
-  push %rdi
-  .cfi_adjust_cfa_offset 8
-  push %rsi
-  .cfi_adjust_cfa_offset 8
-  sub $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  mov 24(%rsp), %rdx
-  call tutti_before_dlsym
-  add $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  pop %rsi
-  .cfi_adjust_cfa_offset -8
-  pop %rdi
-  .cfi_adjust_cfa_offset -8
-  test %rax, %rax
-  jne 1f
-  jmp *tutti_libcs_dlsym(%rip)
-1:
-  ret
-  .cfi_endproc
-  .size dlsym, . - dlsym
-)");
-#endif
+TUTTI_ASK_FIRST(dlsym, tutti_before_dlsym, tutti_libcs_dlsym);

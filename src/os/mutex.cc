@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
+
 namespace tutti::os {
 namespace {
 
@@ -24,9 +26,7 @@ bool Mutex::spin() {
   // out before a system call would be in.
   for (int i = 0; i < 100; ++i) {
     if (state_.load(std::memory_order_relaxed) == open && try_lock()) return true;
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    arch::relax();
   }
   return false;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "arch/arch.h"
 #include "base/base.h"
 #include "os/os.h"
 #include "progress/progress.h"
@@ -245,7 +246,7 @@ void Driver::Wait::step(bool may_sleep) {
     ++yields_;
   } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
     ++polls_;
-    segment::relax();
+    arch::relax();
   } else {
     ++yields_;
     // A yield that took long says that somebody else computes on this core: then the rank sleeps,

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arch/arch.h"
 #include "reduce/reduce.h"
 
 #if TUTTI_SIMD_TARGETS & HWY_TARGET
@@ -78,16 +79,6 @@ enum class Way { plain, ahead, streamed, narrow_streamed, first_streamed };
 constexpr std::size_t ahead_bytes = std::size_t{32} << 10;
 constexpr std::size_t ahead_distance_bytes = 1024;
 
-// A line that is about to be written, if it exists: past the end nothing happens. PREFETCHW, which
-// compilers emit only when told that the processor has it, does nothing on x86-64 that has it not.
-HWY_INLINE void prefetch_for_writing(const void* address) {
-#if HWY_ARCH_X86
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
-#else
-  __builtin_prefetch(address, 1);
-#endif
-}
-
 template <class T>
 struct OneOutput {
   static constexpr bool two = false;
@@ -103,7 +94,7 @@ struct OneOutput {
   }
   HWY_INLINE void prefetch(std::size_t i, std::size_t bytes) const {
     const auto* from = reinterpret_cast<const char*>(first + i) + ahead_distance_bytes;
-    for (std::size_t b = 0; b < bytes; b += 64) prefetch_for_writing(from + b);
+    for (std::size_t b = 0; b < bytes; b += 64) arch::prefetch_for_writing(from + b);
   }
 };
 

@@ -24,14 +24,6 @@ struct Patience {
   bool shares_core = false;       // with other ranks of the job
 };
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb" ::: "memory");
-#endif
-}
-
 void give_core();  // sched_yield
 
 // A rank with a core of its own yields it in a wait, as long as the core comes back soon. A thread

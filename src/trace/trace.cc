@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <new>
 
+#include "arch/arch.h"
 #include "os/mapping.h"
-#include "os/ticks.h"
 
 namespace tutti::trace {
 
@@ -52,9 +52,9 @@ Instant instant() {
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int attempt = 0; attempt < 10; ++attempt) {  // the thread may lose its core in between
     timespec time{};
-    const std::uint64_t before = os::ticks();
+    const std::uint64_t before = arch::ticks();
     ::clock_gettime(CLOCK_MONOTONIC, &time);
-    const std::uint64_t after = os::ticks();
+    const std::uint64_t after = arch::ticks();
     if (after - before >= shortest) continue;
     shortest = after - before;
     best = {before + shortest / 2, static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
@@ -114,7 +114,7 @@ class Clock {
 
 }  // namespace
 
-Moment now() { return {os::ticks(), static_cast<std::uint16_t>(std::max(0, ::sched_getcpu()))}; }
+Moment now() { return {arch::ticks(), static_cast<std::uint16_t>(std::max(0, ::sched_getcpu()))}; }
 
 void start() {
   static std::atomic<bool> begun{false};

@@ -17,6 +17,14 @@ MOST_LINES = 600
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
+# Who may know the processor: arch/, and the kernels, which choose among instruction sets.
+KNOW_THE_PROCESSOR = ("src/arch/", "src/reduce/", "bench/reduce/")
+ISA_NAME = re.compile(
+    r"\b(?:__x86_64__|__aarch64__|__i386__|__(?:SSE|AVX|ARM|BMI)\w*|_mm\d*_\w+|__builtin_ia32_\w+"
+    r"|\w*mmintrin\.h|x86intrin\.h|arm_\w+\.h|HWY_ARCH_\w+|hwy/\w+)"
+)
+# Assembly without an instruction only keeps the compiler from knowing something.
+ASSEMBLY = re.compile(r'\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\((?!\s*""\s*:)')
 MPI_NAME = re.compile(r"\bP?MPI_\w+")
 
 
@@ -56,6 +64,18 @@ def mpi_names(src: Path) -> list[str]:
         if re.search(r'#\s*include\s+[<"](.*/)?mpi\.h[>"]', code):
             problems.append(f"{path.relative_to(src)}: includes mpi.h")
         problems += [f"{path.relative_to(src)}: {n}" for n in MPI_NAME.findall(TEXT.sub("", code))]
+    return problems
+
+
+def isa_names(root: Path, files: list[str]) -> list[str]:
+    """``file: name`` for what belongs to one processor, but in arch/ and the kernels."""
+    problems = []
+    for name in files:
+        if not name.endswith((".cc", ".h")) or name.startswith(KNOW_THE_PROCESSOR):
+            continue
+        code = COMMENT.sub("", (root / name).read_text())
+        found = [*ISA_NAME.findall(code), *(["assembly"] if ASSEMBLY.search(code) else [])]
+        problems += [f"{name}: {what}" for what in found]
     return problems
 
 

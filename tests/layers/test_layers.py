@@ -38,6 +38,10 @@ def test_mpi_stays_in_its_layer():
     assert layers.mpi_names(SRC) == []
 
 
+def test_only_arch_and_the_kernels_know_the_processor(files: list[str]):
+    assert layers.isa_names(ROOT, files) == []
+
+
 def test_licence_lines(files: list[str]):
     assert layers.unlicensed(ROOT, files) == []
 
@@ -88,6 +92,28 @@ def test_an_unknown_folder_is_found(tree: Path):
 def test_an_mpi_name_is_found(tree: Path, code: str, found: list[str]):
     (tree / "os" / "x.cc").write_text(code)
     assert layers.mpi_names(tree) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("#if defined(__x86_64__)\n#endif\n", ["src/os/x.cc: __x86_64__"]),
+        ("#include <emmintrin.h>\n", ["src/os/x.cc: emmintrin.h"]),
+        (
+            "void f() { _mm_pause(); __builtin_ia32_pause(); }\n",
+            ["src/os/x.cc: _mm_pause", "src/os/x.cc: __builtin_ia32_pause"],
+        ),
+        ('void f() { asm volatile("nop"); }\n', ["src/os/x.cc: assembly"]),
+        ('__asm__(R"(nop)");\n', ["src/os/x.cc: assembly"]),
+        ('// __x86_64__\nvoid f(int x) { asm volatile("" : "+r"(x)); }\n', []),
+    ],
+)
+def test_the_name_of_a_processor_is_found(tmp_path: Path, code: str, found: list[str]):
+    for folder in ("os", "arch", "reduce"):
+        (tmp_path / "src" / folder).mkdir(parents=True)
+        (tmp_path / "src" / folder / "x.cc").write_text(code)
+    files = [f"src/{folder}/x.cc" for folder in ("os", "arch", "reduce")]
+    assert layers.isa_names(tmp_path, files) == found
 
 
 def test_a_missing_licence_and_a_long_file_are_found(tree: Path):

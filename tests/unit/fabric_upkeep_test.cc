@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "os/ticks.h"
+#include "arch/arch.h"
 
 namespace tutti::fabric {
 namespace {
@@ -14,7 +14,7 @@ int looks = 0;
 std::uint64_t look_ticks = 0;
 
 void spend(std::uint64_t ticks) {
-  for (const std::uint64_t begin = os::ticks(); os::ticks() - begin < ticks;) {
+  for (const std::uint64_t begin = arch::ticks(); arch::ticks() - begin < ticks;) {
   }
 }
 
@@ -74,8 +74,8 @@ TEST_F(UpkeepTest, WhatIsBroughtForwardIsFollowedAtOnce) {
 }
 
 TEST_F(UpkeepTest, WhoWaitsLooksNowAndThen) {
-  const std::uint64_t begin = os::ticks();
-  while (os::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();
+  const std::uint64_t begin = arch::ticks();
+  while (arch::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();
   EXPECT_GE(looks, 10);
   EXPECT_LE(looks, 100);
 }

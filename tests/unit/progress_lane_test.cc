@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/ticks.h"
+#include "arch/arch.h"
 #include "progress/progress.h"
 #include "support/scene.h"
 #include "support/seeds.h"
@@ -347,9 +347,9 @@ TEST(Lane, TellsTimeOfWorkWithoutWaits) {
   second.post_alltoall();
   second.driver.drive();
   // It has taken its blocks, and now waits until the other one has taken his.
-  const std::uint64_t waits = os::ticks();
+  const std::uint64_t waits = arch::ticks();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const std::uint64_t waited = os::ticks() - waits;
+  const std::uint64_t waited = arch::ticks() - waits;
   first.driver.drive();
   second.driver.drive();
   for (const Member* member : {&first, &second}) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "arch/arch.h"
 #include "segment/desk.h"
 #include "support/count_syscalls.h"
 #include "support/fork_ranks.h"
@@ -48,15 +49,12 @@ Table* shared_table() {
 // The store that follows is queued behind these, which miss all caches, and can be overtaken by a
 // load: what the fences of wake() and nap() are there for.
 void store_slowly(Table& table, std::uint64_t value) {
-#if defined(__x86_64__)
-  for (Table::Place& place : table.slow) __builtin_ia32_clflush(&place);
-  __builtin_ia32_mfence();
-#endif
+  arch::evict(table.slow, sizeof table.slow);
   for (Table::Place& place : table.slow) place.word.store(value, std::memory_order_relaxed);
 }
 
 void hand_over(Table& table, int mine, std::uint64_t i, const Patience& patience, unsigned delay) {
-  while (delay-- > 0) relax();
+  while (delay-- > 0) arch::relax();
   if (i % 4 == 0) store_slowly(table, i);
   Table::Place& my = table.places[mine];
   my.word.store(i, std::memory_order_release);
@@ -89,7 +87,7 @@ bool ping_pong(Table& table, int mine, const Patience& patience, bool jitter) {
     if (mine == 0) hand_over(table, mine, i, patience, delay());
     for (unsigned left = delay(); left > 0 && other.word.load(std::memory_order_acquire) < i;
          --left)
-      relax();
+      arch::relax();
     Sleeper sleeper;
     const unsigned naps = jitter ? 1 + random() % 3 : 1;
     for (std::uint64_t seen; (seen = other.word.load(std::memory_order_acquire)) < i;)
@@ -171,7 +169,7 @@ TEST_P(Wakeups, AreNeverLostInALongWait) {
         while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
         continue;
       }
-      for (unsigned left = delay; left > 0; --left) relax();
+      for (unsigned left = delay; left > 0; --left) arch::relax();
       if (asked.word.load(std::memory_order_acquire) < i)
         RANK_CHECK(sleep_through(sleeper, asked, i - 1, patience, 1 + delay % 2));
       answer.word.store(i, std::memory_order_release);
@@ -196,14 +194,14 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
       Table::Place& changed = table->several[i % several];
       unsigned delay = static_cast<unsigned>(random() % 64);
       if (self.rank == 0) {
-        while (delay-- > 0) relax();
+        while (delay-- > 0) arch::relax();
         if (i / several % 2 == 0) store_slowly(*table, i);
         changed.word.store(i, std::memory_order_release);
         wake(changed.word, changed.sleepers, patience);
         while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
         continue;
       }
-      while (delay-- > 0 && changed.word.load(std::memory_order_acquire) < i) relax();
+      while (delay-- > 0 && changed.word.load(std::memory_order_acquire) < i) arch::relax();
       Sleeper sleeper;
       for (;;) {
         std::vector<Awaited> words;

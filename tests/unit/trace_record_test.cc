@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "os/ticks.h"
+#include "arch/arch.h"
 #include "trace/trace.h"
 #include "trace/writer.h"
 
@@ -23,7 +23,7 @@ using trace::Kind;
 using trace::Span;
 
 void pass(std::uint64_t ticks) {
-  for (const std::uint64_t begin = os::ticks(); os::ticks() - begin < ticks;) {
+  for (const std::uint64_t begin = arch::ticks(); arch::ticks() - begin < ticks;) {
   }
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arch/arch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+
+extern "C" {
+using Function = void*(void*, const char*);
+
+void* g_answer = nullptr;
+const void* g_told = nullptr;    // who `asked` was told had called
+const void* g_seen = nullptr;    // and who the function behind saw
+const char* g_second = nullptr;  // its second argument
+[[gnu::visibility("hidden")]] Function* tutti_test_behind = nullptr;
+
+// Spoils the registers that a call may.
+[[gnu::visibility("hidden"), gnu::used, gnu::noinline]] void* tutti_test_ask(void* first,
+                                                                             const char*,
+                                                                             const void* caller) {
+  g_told = caller;
+  return first == nullptr ? g_answer : nullptr;
+}
+void* tutti_test_asking(void*, const char*);
+}
+TUTTI_ASK_FIRST(tutti_test_asking, tutti_test_ask, tutti_test_behind);
+
+namespace tutti::arch {
+namespace {
+
+void* behind(void* first, const char* second) {
+  g_seen = __builtin_return_address(0);
+  g_second = second;
+  return first;
+}
+
+TEST(Arch, AFunctionThatAsksFirstGivesTheAnswer) {
+  tutti_test_behind = behind;
+  int here = 0;
+  g_answer = &here;
+  g_seen = nullptr;
+  EXPECT_EQ(tutti_test_asking(nullptr, "name"), &here);
+  EXPECT_EQ(g_seen, nullptr);
+}
+
+TEST(Arch, AFunctionThatAsksFirstIsNotSeenByTheOneBehind) {
+  tutti_test_behind = behind;
+  int here = 0;
+  const char* name = "name";
+  EXPECT_EQ(tutti_test_asking(&here, name), &here);
+  EXPECT_EQ(g_second, name);
+  EXPECT_NE(g_told, nullptr);
+  EXPECT_EQ(g_seen, g_told);
+}
+
+TEST(Arch, TicksGoOn) {
+  const std::uint64_t begin = ticks();
+  for (int i = 0; i < 1'000'000 && ticks() == begin; ++i) relax();
+  EXPECT_GT(ticks(), begin);
+}
+
+TEST(Arch, WhatIsStreamedOrEvictedIsThere) {
+  alignas(64) unsigned char to[256] = {}, from[256];
+  for (std::size_t i = 0; i < sizeof from; ++i) from[i] = static_cast<unsigned char>(i * 7 + 1);
+  prefetch_for_writing(to);
+  prefetch_for_writing(nullptr);
+  for (std::size_t at = 0; at < sizeof to; at += sizeof(Vector)) {
+    Vector value;
+    std::memcpy(&value, from + at, sizeof value);
+    stream(to + at, value);
+  }
+  fence_streams();
+  evict(to, sizeof to);
+  EXPECT_EQ(std::memcmp(to, from, sizeof to), 0);
+}
+
+}  // namespace
+}  // namespace tutti::arch

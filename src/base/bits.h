@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-inline constexpr std::size_t page_bytes = 4096;
+inline constexpr std::size_t page_bytes = 4096;  // where they are others, Tutti stays off
 // Two cache lines: the unit that x86 prefetches in pairs, and the largest line of aarch64 servers.
 inline constexpr std::size_t line_bytes = 128;
 

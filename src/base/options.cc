@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/bits.h"
 #include "base/log.h"
 #include "base/words.h"
 
@@ -126,11 +129,14 @@ log::Level level_of(const char* text) {
   return log::Level::warn;
 }
 
+std::size_t pages_of_the_kernel() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
 Options read_all() {
   Options result;
 #define TUTTI_OPTION(name, type, fallback, meaning) read(result.name, #name, fallback);
 #include "base/options.def"
 #undef TUTTI_OPTION
+  if (pages_of_the_kernel() != page_bytes) result.off = true;
   log::set_level(level_of(result.log));
   g_read.store(true, std::memory_order_relaxed);
   return result;
@@ -226,6 +232,20 @@ void warn_about_unknown_options() {
     name[equals - *entry] = '\0';
     check_variable(name, equals + 1);
   }
+}
+
+void warn_about_surroundings() {
+  warn_about_unknown_options();
+  warn_about_other_pages();
+}
+
+void warn_about_other_pages() {
+  const std::size_t bytes = pages_of_the_kernel();
+  if (bytes == page_bytes) return;
+  log::warn(
+      "pages of this kernel have %zu bytes, and Tutti is built for %zu: it stays off, and the "
+      "MPI does all",
+      bytes, page_bytes);
 }
 
 }  // namespace tutti

@@ -35,8 +35,14 @@ const Options& options();
 std::span<const OptionRow> option_rows();
 
 // Says once per process, for each TUTTI_* variable that is no option or has a value that cannot be
-// read, which one was probably meant. Call it where one rank speaks for all.
+// read, which one was probably meant.
 void warn_about_unknown_options();
+
+// Says so where the kernel has other pages than those that Tutti counts in, as it can on aarch64.
+// There `off` is set, whatever the environment says.
+void warn_about_other_pages();
+// Both of these. Call it where one rank speaks for all.
+void warn_about_surroundings();
 
 // "8", "32K", "4M", "1G" (powers of 1024). False, and `value` untouched, for anything else.
 [[nodiscard]] bool parse_bytes(const char* text, std::uint64_t& value);

@@ -108,7 +108,7 @@ template <class H>
 void Front<H>::start() {
   enter_world();
   started_ = true;
-  if (world_rank_ == 0) warn_about_unknown_options();
+  if (world_rank_ == 0) warn_about_surroundings();
   if (options().off) return;
   apart_ = !all_are_here();
   if (!prepare()) return;

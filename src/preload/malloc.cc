@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/bits.h"
 #include "commons/commons.h"
 #include "os/loads.h"
 #include "preload/behind.h"
@@ -39,8 +40,6 @@ bool overflows(std::size_t count, std::size_t bytes) {
   std::size_t product;
   return __builtin_mul_overflow(count, bytes, &product);
 }
-
-constexpr std::size_t page = 4096;
 
 }  // namespace
 
@@ -104,12 +103,12 @@ TUTTI_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t b
 }
 
 TUTTI_EXPORT void* valloc(std::size_t bytes) noexcept {
-  void* block = take(TUTTI_CALLER, bytes, page);
+  void* block = take(TUTTI_CALLER, bytes, tutti::page_bytes);
   return block != nullptr ? block : behind(bytes, [&] { return next.valloc(bytes); });
 }
 
 TUTTI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
-  void* block = take(TUTTI_CALLER, bytes, page);
+  void* block = take(TUTTI_CALLER, bytes, tutti::page_bytes);
   return block != nullptr ? block : behind(bytes, [&] { return next.pvalloc(bytes); });
 }
 

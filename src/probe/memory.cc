@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/bits.h"
 #include "os/huge_file.h"
 #include "os/mapping.h"
 #include "os/memfd.h"
@@ -161,7 +162,15 @@ Answer address_space() {
   return {true, "no RLIMIT_AS, vm.overcommit_memory is " + mode.value_or("unknown"), ""};
 }
 
+Answer page_size() {
+  const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes == page_bytes) return {true, std::to_string(bytes) + " bytes", ""};
+  return {false, std::to_string(bytes) + " bytes: Tutti stays off, and the MPI does all",
+          "a kernel with pages of " + std::to_string(page_bytes) + " bytes"};
+}
+
 constexpr Row rows[] = {
+    {"page_size", "page size", page_size},
     {"commons", "commons", commons},
     {"cma", "CMA", cma},
     {"xpmem", "XPMEM", xpmem},

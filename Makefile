@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-sanitizers test-tsan test-asan test-clang clean
+.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-sanitizers test-tsan test-asan test-clang test-aarch64 clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 17
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 17
 
 setup:  ## install what is missing: Debian packages (as root), .venv, an MPI of each kind in .mpi
 	@scripts/setup.sh
@@ -52,6 +52,9 @@ test-asan: setup  ## the unit tests under AddressSanitizer and UBSan
 
 test-clang: setup  ## the unit tests built by Clang 15
 	@scripts/sanitize.sh clang
+
+test-aarch64: setup  ## the unit tests built for 64-bit Arm, in emulation (qemu-user)
+	@scripts/aarch64.sh
 
 clean:  ## remove what was built, but not .venv and .mpi
 	rm -rf build dist

@@ -114,7 +114,8 @@ struct Share {
 
 // The same of a buffer of a collective that this process is in. Where blocks are private until they
 // are used, its pages become shared when it has been offered often enough (sharing.cc). `full`:
-// every byte of it belongs to the collective, so that nobody else may write to one.
+// every byte of it belongs to the collective, so that nobody else may write to one. To be called
+// before any peer knows where the buffer is in this call.
 [[nodiscard]] const std::byte* offer(const void* buffer, std::size_t bytes, bool full = true);
 // From now on what is private stays so: devices may know where pages are.
 inline void let_pages_stay() { detail::pages_are_known.store(true, std::memory_order_relaxed); }

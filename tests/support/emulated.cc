@@ -134,7 +134,7 @@ const Facility facilities[] = {
       "*Denied.TheLadderFalls*/nothing"}},
     {"a process cannot deny itself system calls (seccomp)",
      filters_calls,
-     {"CommonsLeft.*", "HugeFile.SaysWhyItIsRefused", "NothingIsPossible.WithoutSockets",
+     {"CommonsSharing.*", "HugeFile.SaysWhyItIsRefused", "NothingIsPossible.WithoutSockets",
       "NothingIsPossible.When*", "Handover.CostsNothing*", "*Denied.TheLadderFalls*"}},
     {"RLIMIT_AS limits nothing",
      limits_address_space,

@@ -49,8 +49,8 @@ def test_a_made_up_topology(probe):
 def test_memory(probe):
     rows = ask(probe, "memory")
     assert [row["name"] for row in rows] == [
-        "commons", "cma", "xpmem", "knem", "ptrace_scope", "huge_pages", "dev_shm", "membarrier",
-        "address_space",
+        "page_size", "commons", "cma", "xpmem", "knem", "ptrace_scope", "huge_pages", "dev_shm",
+        "membarrier", "address_space",
     ]  # fmt: skip
     for row in rows:
         assert row["reason"]

@@ -81,6 +81,7 @@ void* place(Extents::Request request, std::size_t bytes, bool zero, Patience pat
   // What is asked for by name is to be shared.
   if (heap.private_first && (patience == Patience::all || is_born_shared(bytes)))
     (void)share_new(taken.first, request.pages);
+  if (heap.private_first) forget_refusals(taken.first, request.pages);
   heap.extents.want(taken.first, bytes);
   wish_for_huge_pages(taken.first, dirty, request.pages);
   void* block = heap.address(taken.first);

@@ -193,6 +193,8 @@ void wish_for_small_pages(PageIndex first, std::uint32_t pages);
 
 // sharing.cc, where blocks are private at first: whether those of so many bytes are not.
 [[nodiscard]] bool is_born_shared(std::size_t bytes);
+// What could not be moved of the block before may be in this one.
+void forget_refusals(PageIndex block, std::uint32_t pages);
 // Puts the file's pages, whatever they hold, into a block that is not in use yet.
 [[nodiscard]] bool share_new(PageIndex block, std::uint32_t pages);
 // Gives the pages of a free extent back, which is private then. False: they stay.

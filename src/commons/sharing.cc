@@ -33,7 +33,7 @@ namespace {
 // move (an EPYC in a virtual machine; Allreduce, 256 KiB to 64 MiB). So who is used as often again
 // has won by it, and nothing is lost with temporary buffers.
 constexpr std::uint8_t telling_uses = 16;
-constexpr std::uint8_t refused = 255;  // no use is counted any more
+constexpr std::uint8_t refused = 255;  // no use is counted any more, of this block
 
 // Whoever moves pages of this process. The thread that forks has it already.
 class Sharing {
@@ -169,14 +169,17 @@ bool share_now(const std::byte* at, std::size_t bytes) {
   return move_all(offset_of(at) / page_bytes, divide_up(offset_of(at) + bytes, page_bytes));
 }
 
-// Counts this use.
+std::atomic_ref<std::uint8_t> uses_of(std::uint64_t page) {
+  return std::atomic_ref(heap.uses[page]);
+}
+
+// Counts this use. Who has come so far has with the next block at the same place, too.
 bool is_due(std::uint64_t page) {
-  const std::atomic_ref<std::uint8_t> uses(heap.uses[page]);
-  const std::uint8_t before = uses.load(std::memory_order_relaxed);
+  const std::uint8_t before = uses_of(page).load(std::memory_order_relaxed);
   if (before == refused) return false;
-  const auto now = static_cast<std::uint8_t>(before + 1);
-  uses.store(now < telling_uses ? now : refused, std::memory_order_relaxed);
-  return now >= telling_uses;
+  if (before + 1 >= telling_uses) return true;
+  uses_of(page).store(static_cast<std::uint8_t>(before + 1), std::memory_order_relaxed);
+  return false;
 }
 
 }  // namespace
@@ -186,9 +189,17 @@ const std::byte* offer(const void* buffer, std::size_t bytes, bool full) {
   if (at != nullptr || !heap.private_first || !owns(buffer)) return at;
   const auto* const mine = static_cast<const std::byte*>(buffer);
   const os::KeepErrno keep;
-  if (!full || bytes == 0 || !is_due(offset_of(mine) / page_bytes) || !share_now(mine, bytes))
-    return nullptr;
-  return shared(buffer, bytes);
+  const std::uint64_t page = offset_of(mine) / page_bytes;
+  if (!full || bytes == 0 || !is_due(page)) return nullptr;
+  if (share_now(mine, bytes)) return shared(buffer, bytes);
+  uses_of(page).store(refused, std::memory_order_relaxed);
+  return nullptr;
+}
+
+void forget_refusals(PageIndex block, std::uint32_t pages) {
+  for (std::uint64_t page = block; page < std::uint64_t{block} + pages; ++page)
+    if (uses_of(page).load(std::memory_order_relaxed) == refused)
+      uses_of(page).store(0, std::memory_order_relaxed);
 }
 
 bool is_born_shared(std::size_t bytes) {

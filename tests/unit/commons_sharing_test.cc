@@ -172,6 +172,25 @@ TEST_F(CommonsSharing, BlocksThatComeAndGo) {
   release(block);
 }
 
+// A larger block where one has been that was moved, and where one could not be.
+TEST_F(CommonsSharing, TheNextBlockAtTheSamePlace) {
+  for (const std::size_t unmoved : {0, 8}) {
+    unsigned char* block = take_as_malloc(mib);
+    std::memset(block, 1, mib);
+    EXPECT_EQ(offer_often(block, mib - unmoved) == nullptr, unmoved != 0);
+    release(block);
+    unsigned char* next = take_as_malloc(3 * mib);
+    ASSERT_EQ(next, block);
+    write_pattern(next, 3 * mib, 5);
+    for (int i = 0; i < telling_uses; ++i) (void)offer(next, 3 * mib);
+    EXPECT_NE(shared(next, 3 * mib), nullptr) << unmoved;
+    EXPECT_TRUE(has_pattern(next, 3 * mib, 5) && is_in_file(next, 3 * mib));
+    release(next);
+    trim();
+    heap.born_shared = 0;
+  }
+}
+
 TEST_F(CommonsSharing, ZeroedWhateverWasThere) {
   for (int i = 0; i < 50; ++i) {
     const std::size_t bytes = (64 + static_cast<std::size_t>(i) * 37 % 500) * kib;

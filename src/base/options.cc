@@ -129,14 +129,12 @@ log::Level level_of(const char* text) {
   return log::Level::warn;
 }
 
-std::size_t pages_of_the_kernel() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
 Options read_all() {
   Options result;
 #define TUTTI_OPTION(name, type, fallback, meaning) read(result.name, #name, fallback);
 #include "base/options.def"
 #undef TUTTI_OPTION
-  if (pages_of_the_kernel() != page_bytes) result.off = true;
+  if (kernel_page_bytes() != page_bytes) result.off = true;
   log::set_level(level_of(result.log));
   g_read.store(true, std::memory_order_relaxed);
   return result;
@@ -234,13 +232,15 @@ void warn_about_unknown_options() {
   }
 }
 
+std::size_t kernel_page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
 void warn_about_surroundings() {
   warn_about_unknown_options();
   warn_about_other_pages();
 }
 
 void warn_about_other_pages() {
-  const std::size_t bytes = pages_of_the_kernel();
+  const std::size_t bytes = kernel_page_bytes();
   if (bytes == page_bytes) return;
   log::warn(
       "pages of this kernel have %zu bytes, and Tutti is built for %zu: it stays off, and the "

@@ -43,6 +43,7 @@ void warn_about_unknown_options();
 void warn_about_other_pages();
 // Both of these. Call it where one rank speaks for all.
 void warn_about_surroundings();
+[[nodiscard]] std::size_t kernel_page_bytes();
 
 // "8", "32K", "4M", "1G" (powers of 1024). False, and `value` untouched, for anything else.
 [[nodiscard]] bool parse_bytes(const char* text, std::uint64_t& value);

@@ -78,10 +78,12 @@ void* place(Extents::Request request, std::size_t bytes, bool zero, Patience pat
   }
   if (outcome != Outcome::taken) return nullptr;
   const std::uint32_t dirty = std::min(taken.dirty, request.pages);
-  // What is asked for by name is to be shared.
-  if (heap.private_first && (patience == Patience::all || is_born_shared(bytes)))
-    (void)share_new(taken.first, request.pages);
-  if (heap.private_first) forget_refusals(taken.first, request.pages);
+  if (heap.private_first) {
+    forget_refusals(taken.first, request.pages);
+    // What is asked for by name is to be shared.
+    if (patience == Patience::all || is_born_shared(bytes))
+      (void)share_new(taken.first, request.pages);
+  }
   heap.extents.want(taken.first, bytes);
   wish_for_huge_pages(taken.first, dirty, request.pages);
   void* block = heap.address(taken.first);
@@ -211,10 +213,9 @@ const std::byte* shared(const void* address, std::size_t bytes) {
 Stats stats() {
   const Guard guard;
   const std::uint64_t used = heap.extents.used(), dirty = heap.extents.dirty();
-  const std::uint64_t in_file = heap.mode.load(std::memory_order_relaxed) != Mode::shared ? 0
-                                : heap.private_first
-                                    ? heap.file_pages.load(std::memory_order_relaxed)
-                                    : used + dirty;
+  std::uint64_t in_file = used + dirty;
+  if (heap.private_first) in_file = heap.file_pages.load(std::memory_order_relaxed);
+  if (heap.mode.load(std::memory_order_relaxed) != Mode::shared) in_file = 0;
   return {heap.extents.blocks(), used * page_bytes, dirty * page_bytes, in_file * page_bytes,
           heap.allocations};
 }

@@ -96,20 +96,6 @@ const char* copy_from_file() {
   return copied ? nullptr : "reading it failed";
 }
 
-// Copies a run of blocks elsewhere, and moves the copy to its place.
-bool copy_run_elsewhere(std::uint64_t from, std::uint64_t to, bool have_file) {
-  const std::size_t at = from * page_bytes, bytes = (to - from) * page_bytes;
-  auto* const copy = static_cast<std::byte*>(os::map_private(bytes));
-  if (copy == nullptr) return false;
-  if (!have_file)
-    std::memcpy(copy, heap.base + at, bytes);
-  else if (!read_data(at, bytes, copy))
-    return false;
-  heap.in_file.clear(from, to);
-  return os::make_accessible(copy, bytes) &&  // and part of core dumps
-         os::move_mapping(copy, heap.base + at, bytes);
-}
-
 // All that lies between blocks.
 bool drop_what_is_free() {
   PageIndex at = 0;
@@ -133,10 +119,7 @@ const char* copy_from_mapping() {
     const std::size_t at = std::size_t{first} * page_bytes;
     const std::size_t bytes = std::size_t{pages} * page_bytes;
     if (first == 0 && pages == 1) return true;  // page 0 is inaccessible until a block is made
-    void* copy = os::map_private(bytes);
-    if (copy == nullptr) return false;
-    std::memcpy(copy, heap.base + at, bytes);
-    if (!os::move_mapping(copy, heap.base + at, bytes)) return false;
+    if (!make_private(heap.base + at, at, bytes)) return false;
     if (!os::replace_private(heap.base + done, at - done, true)) return false;
     done = at + bytes;
     return true;
@@ -150,12 +133,14 @@ const char* copy_from_mapping() {
 
 // Where blocks are private until used: the kernel copies what is private, and those of the file's
 // pages that are free are nobody's.
-const char* copy_what_is_shared(bool have_file) {
+const char* copy_what_is_shared() {
   const std::uint64_t end = heap.accessible_bytes / page_bytes;
+  const auto copy_run = [](std::uint64_t from, std::uint64_t to) {
+    const std::size_t at = from * page_bytes;
+    heap.in_file.clear(from, to);
+    return make_private(heap.base + at, at, (to - from) * page_bytes);
+  };
   const bool copied = for_each_live_run([&](PageIndex first, std::uint32_t pages) {
-    const auto copy_run = [have_file](std::uint64_t from, std::uint64_t to) {
-      return copy_run_elsewhere(from, to, have_file);
-    };
     return heap.in_file.for_each_run(first, std::uint64_t{first} + pages, true, copy_run);
   });
   const bool freed = copied && heap.in_file.for_each_run(0, end, true, [](auto from, auto to) {
@@ -189,7 +174,7 @@ const char* copy_everything(bool have_file) {
   if (have_file && !(is_known ? heap.fork.fits : needed_bytes() < os::available_memory_bytes()))
     return "there is not enough memory";
   if (!make_statics_private()) return "its static variables cannot be copied";
-  if (heap.private_first) return copy_what_is_shared(have_file);
+  if (heap.private_first) return copy_what_is_shared();
   return have_file ? copy_from_file() : copy_from_mapping();
 }
 
@@ -204,6 +189,19 @@ bool read_data(std::size_t offset, std::size_t bytes, std::byte* to) {
   return for_each_data(offset, bytes, [&](std::size_t at, std::size_t length) {
     return os::read_file_at(heap.fd, at, to + (at - offset), length);
   });
+}
+
+// Made elsewhere and moved, so that it is never seen incomplete: the C library has variables among
+// the static ones.
+bool make_private(std::byte* at, std::size_t offset, std::size_t bytes) {
+  auto* const copy = static_cast<std::byte*>(os::map_private(bytes));
+  if (copy == nullptr) return false;
+  if (!os::refers_to(heap.fd, heap.file))  // closed by the program
+    std::memcpy(copy, at, bytes);
+  else if (!read_data(offset, bytes, copy))
+    return false;
+  return os::make_accessible(copy, bytes) &&  // and part of core dumps
+         os::move_mapping(copy, at, bytes);
 }
 
 void become_exclusive() {

@@ -191,6 +191,8 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
 // Of holes, before anybody may have them.
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);
 
+// A buffer becomes shared when it is used so often. See sharing.cc.
+inline constexpr std::uint8_t telling_uses = 16;
 // sharing.cc, where blocks are private at first: whether those of so many bytes are not.
 [[nodiscard]] bool is_born_shared(std::size_t bytes);
 // What could not be moved of the block before may be in this one.
@@ -209,7 +211,10 @@ void adopt(const os::Pages& statics);
 // kernel refuses.
 [[nodiscard]] bool make_statics_private();
 
-// fork.cc: reads what is not a hole in [offset, offset + bytes) of the file to `to`, where zeros
+// fork.cc, in a child: puts private memory with what the file has from `offset` on, or else with
+// what is seen at `at`, in the place of what is mapped there.
+[[nodiscard]] bool make_private(std::byte* at, std::size_t offset, std::size_t bytes);
+// Reads what is not a hole in [offset, offset + bytes) of the file to `to`, where zeros
 // are.
 [[nodiscard]] bool read_data(std::size_t offset, std::size_t bytes, std::byte* to);
 

@@ -51,6 +51,7 @@ bool under_valgrind() {
 }  // namespace
 
 const char* why_off() {
+  if (kernel_page_bytes() != page_bytes) return "pages of this kernel have another size";
   if (options().off) return "TUTTI_OFF is set";
   if (!has_word(options().memory, "commons")) return "TUTTI_MEMORY does not list commons";
   if (os::promise_limit_bytes() == 0)

@@ -91,17 +91,7 @@ void adopt(const os::Pages& statics) {
 
 bool make_statics_private() {
   const Statics& statics = heap.statics;
-  if (statics.bytes == 0) return true;
-  // Made elsewhere and moved, so that they are never seen incomplete: the C library has variables
-  // among them.
-  auto* copy = static_cast<std::byte*>(os::map_private(statics.bytes));
-  if (copy == nullptr) return false;
-  if (!os::refers_to(heap.fd, heap.file))  // closed by the program
-    std::memcpy(copy, statics.first, statics.bytes);
-  else if (!read_data(statics.offset, statics.bytes, copy))
-    return false;
-  return os::make_accessible(copy, statics.bytes) &&  // and part of core dumps
-         os::move_mapping(copy, statics.first, statics.bytes);
+  return statics.bytes == 0 || make_private(statics.first, statics.offset, statics.bytes);
 }
 
 }  // namespace tutti::commons

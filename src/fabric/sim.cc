@@ -19,6 +19,7 @@ Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before)
     : random_(seed),
       ways_(ways),
       order_(static_cast<std::size_t>(ranks)),
+      written_(static_cast<std::size_t>(ranks)),
       desks_(ranks),
       suspended_(static_cast<std::size_t>(ranks)) {
   constexpr unsigned calms[] = {1, 1, 8, 64};
@@ -74,7 +75,13 @@ void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uin
 void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
 void SimHost::surplus(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
-Card SimHost::offer(const void* buffer, std::size_t, bool) {
+// Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
+Card SimHost::offer(const void* buffer, std::size_t bytes, bool) {
+  const auto* const at = static_cast<const std::byte*>(buffer);
+  const Step call = simulator_->fabric(rank_).first_step();
+  for (const Simulator::Written& written : simulator_->written_[static_cast<std::size_t>(rank_)])
+    simulator_->trespasses_ +=
+        written.call == call && at < written.at + written.bytes && written.at < at + bytes;
   Way possible[3];
   std::size_t count = 0;
   if (simulator_->ways_.mapped) possible[count++] = Way::mapped;
@@ -94,9 +101,13 @@ void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::siz
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
-void SimHost::write(int, const Card& card, std::size_t offset, const void* from,
+void SimHost::write(int peer, const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) {
   simulator_->trespasses_ += card.way != Way::copied;
+  std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(peer)];
+  const Step call = simulator_->fabric(peer).first_step();
+  std::erase_if(all, [call](const Simulator::Written& written) { return written.call != call; });
+  all.push_back({reinterpret_cast<const std::byte*>(card.address) + offset, bytes, call});
   simulator_->interrupt();
   std::memcpy(reinterpret_cast<std::byte*>(card.address) + offset, from, bytes);
 }

@@ -100,7 +100,8 @@ class Simulator {
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
-  // Kernel copies so far of buffers whose card does not allow it.
+  // Kernel copies so far of buffers whose card does not allow it, and buffers that were offered
+  // when a peer had written to them in the same call.
   [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
@@ -132,6 +133,13 @@ class Simulator {
   int mismatches_ = 0;
   int trespasses_ = 0;
   std::uint64_t schedule_ = 0;
+  // What peers have written to a member's memory in the call that it is in.
+  struct Written {
+    const std::byte* at;
+    std::size_t bytes;
+    Step call;
+  };
+  std::vector<std::vector<Written>> written_;  // by rank
   VirtualDesks desks_;
   std::vector<std::unique_ptr<SimHost>> hosts_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/bits.h"
+#include "base/options.h"
 #include "os/huge_file.h"
 #include "os/mapping.h"
 #include "os/memfd.h"
@@ -163,7 +164,7 @@ Answer address_space() {
 }
 
 Answer page_size() {
-  const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = kernel_page_bytes();
   if (bytes == page_bytes) return {true, std::to_string(bytes) + " bytes", ""};
   return {false, std::to_string(bytes) + " bytes: Tutti stays off, and the MPI does all",
           "a kernel with pages of " + std::to_string(page_bytes) + " bytes"};

@@ -17,8 +17,6 @@ namespace {
 
 using namespace testing;
 
-constexpr int telling_uses = 16;
-
 // Before anybody asks for options.
 const bool is_private_first = ::setenv("TUTTI_COMMONS_PRIVATE", "1", 1) == 0;
 

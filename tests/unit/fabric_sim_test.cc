@@ -115,6 +115,34 @@ TEST(Simulator, CountsForbiddenCopies) {
   EXPECT_EQ(simulator.trespasses(), 1);
 }
 
+TEST(Simulator, CountsOffersOfWhatPeersWriteTo) {
+  Simulator simulator(2, 7, {.mapped = false, .copied = true, .staged = false});
+  std::uint64_t words[3] = {1, 2, 3};
+  const auto write_then_offer = [&](std::size_t offered, bool next_call) {
+    const int before = simulator.trespasses();
+    EXPECT_TRUE(simulator.run([&](SimFabric& f) -> Task {
+      f.begin(1);
+      const Step step = f.next_step();
+      if (f.rank() == 1) {
+        const Card card = f.offer(&words[0], 2 * sizeof words[0]);
+        f.post(step, {reinterpret_cast<const std::byte*>(&card), sizeof card});
+        co_await f.posted(0, step);
+        if (next_call) f.begin(2), (void)f.next_step();
+        (void)f.offer(&words[offered], sizeof words[0]);
+      } else {
+        Card card;
+        std::memcpy(&card, co_await f.posted(1, step), sizeof card);
+        f.write(1, card, sizeof words[0], &words[2], sizeof words[2]);
+        f.post(step, {});
+      }
+    }));
+    return simulator.trespasses() - before;
+  };
+  EXPECT_EQ(write_then_offer(1, false), 1);
+  EXPECT_EQ(write_then_offer(0, false), 0) << "next to it";
+  EXPECT_EQ(write_then_offer(1, true), 0);
+}
+
 TEST(Simulator, DrawsEveryWayItMay) {
   Simulator simulator(2, 3, {.mapped = true, .copied = false, .staged = true});
   int seen[3] = {0, 0, 0};

@@ -87,6 +87,7 @@ void Front<H>::reap() {
     else
       started->trouble.store(trouble, std::memory_order_relaxed);
     self_->end(*started);
+    self_->driver_.completed();
   }
 }
 

@@ -100,13 +100,11 @@ void Driver::step_aside() {
   ::sched_yield();
 }
 
-Queue Driver::finished() {
-  Queue queue = take(finished_);
-  std::uint32_t count = 0;
-  for (const Operation* each = queue.first(); each != nullptr; each = each->next) ++count;
-  if (count != 0 && outstanding_.fetch_sub(count, std::memory_order_relaxed) == count)
+Queue Driver::finished() { return take(finished_); }
+
+void Driver::completed() {
+  if (outstanding_.fetch_sub(1, std::memory_order_release) == 1)
     steps_aside_.store(false, std::memory_order_relaxed);
-  return queue;
 }
 
 void Driver::drive() {
@@ -222,7 +220,9 @@ bool Driver::Wait::would_sleep() const {
 
 void Driver::Wait::step(bool may_sleep) {
   const std::uint32_t seen = driver_.ranks_bell_.seen();
-  const bool sleeps = may_sleep && would_sleep();
+  // Another thread is about to complete what has finished, and rings no bell.
+  const bool all_finished = driver_.unfinished_.load(std::memory_order_relaxed) == 0;
+  const bool sleeps = may_sleep && !all_finished && would_sleep();
   bed_.words.clear();
   bool moved = false, elsewhere = false;
   if (driver_.driving_.try_lock()) {

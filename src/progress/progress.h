@@ -55,12 +55,15 @@ class Driver {
   // that drives next, unless there is little of it.
   void post(Operation& operation);
 
-  // Operations that were posted and not yet taken by finished().
+  // Operations that were posted and not yet completed(). 0: whatever threads have done with theirs
+  // is over.
   [[nodiscard]] std::uint32_t outstanding() const {
-    return outstanding_.load(std::memory_order_relaxed);
+    return outstanding_.load(std::memory_order_acquire);  // pairs with completed()
   }
-  // Operations that have ended since the last call, in the order in which they did.
+  // Operations that have ended since the last call, in the order in which they did. Who takes one
+  // calls completed() when nobody has to wait for it any more.
   [[nodiscard]] Queue finished();
+  void completed();
   [[nodiscard]] bool has_finished() const {
     return finished_.load(std::memory_order_relaxed) != nullptr;
   }
@@ -144,7 +147,7 @@ class Driver {
   // it is the other way round.
   std::atomic<Operation*> arrivals_{nullptr};  // the latest first
   std::atomic<Operation*> finished_{nullptr};  // the latest first
-  std::atomic<std::uint32_t> outstanding_{0};  // posted, not yet taken by finished()
+  std::atomic<std::uint32_t> outstanding_{0};  // posted, not yet completed()
   std::atomic<std::uint32_t> unfinished_{0};   // posted, not yet in finished_
   Bell ranks_bell_, thread_bell_;
 

@@ -70,6 +70,7 @@ class Player {
       scene_.leave(static_cast<std::size_t>(operation - operations_.data()), rank_,
                    operation->work);
       ++left_;
+      driver_.completed();
     }
     return true;
   }
@@ -334,7 +335,11 @@ struct Member {
 void finish(Member& first, Member& second) {
   for (int left = 2; left > 0; std::this_thread::yield()) {
     second.driver.drive();
-    for (Member* member : {&first, &second}) left -= !member->driver.finished().empty();
+    for (Member* member : {&first, &second}) {
+      if (member->driver.finished().empty()) continue;
+      member->driver.completed();
+      --left;
+    }
   }
 }
 

@@ -89,6 +89,25 @@ TEST_F(QuietWait, OfARankForItsRequest) {
   expect_nobody_asleep();
 }
 
+// Who has taken an operation may not have told the MPI yet that it is over.
+TEST_F(QuietWait, OutstandingUntilItIsCompleted) {
+  const Settings alone{.thread = false, .patience = impatient()};
+  Member first(ranks_, 0, alone), second(ranks_, 1, alone);
+  first.post_barrier();
+  second.post_barrier();
+  while (!first.driver.has_finished()) second.driver.drive(), first.driver.drive();
+  EXPECT_FALSE(first.driver.finished().empty());
+  EXPECT_EQ(first.driver.outstanding(), 1u);
+  {  // and nobody sleeps meanwhile
+    Driver::Wait wait(first.driver);
+    for (int i = 0; i < 1000; ++i) wait.step(true);
+    EXPECT_TRUE(wait.would_sleep());
+  }
+  first.driver.completed();
+  EXPECT_EQ(first.driver.outstanding(), 0u);
+  expect_nobody_asleep();
+}
+
 TEST_F(QuietWait, OfTheProgressThread) {
   const Settings alone{.thread = false, .patience = impatient()};
   Member first(ranks_, 0, {.patience = impatient()}), second(ranks_, 1, alone);

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MPICH, OPENMPI, PROGRAMS, ROOT, Mpi
+from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MPICH, OPENMPI, PROGRAMS, ROOT, Mpi, built
 
 STYLES = {
     "mpif.h": ["-DUSE_MPIF", "-ffixed-form", "-fallow-argument-mismatch"],
@@ -37,14 +38,17 @@ class Bindings:
 
     def compile(self, source: Path, style: str, kind: str = "", *more: str) -> Path:
         """Build `source` in `style`, of a `kind` by `more` flags, unless that was done already."""
-        program = PROGRAMS / self.mpi.name / f"{source.stem}-{style}{kind}"
-        if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-            program.parent.mkdir(parents=True, exist_ok=True)
+
+        def build(program: Path) -> None:
             command = [self.fc, "-cpp", "-O1", "-g", "-w", *self.flags, *STYLES[style]]
             environment = os.environ | (self.mpi.environment if not self.aliases else {})
-            command += [str(source), *more, "-o", str(program)]
-            subprocess.run(command, check=True, env=environment)
-        return program
+            # Others compile at the same time, and each style has other modules of the same name.
+            with tempfile.TemporaryDirectory() as modules:
+                command += [f"-J{modules}", str(source), *more, "-o", str(program)]
+                subprocess.run(command, check=True, env=environment)
+
+        path = PROGRAMS / self.mpi.name / f"{source.stem}-{style}{kind}"
+        return built(path, [source], build)
 
     @property
     def ready(self) -> Mpi:
@@ -54,8 +58,10 @@ class Bindings:
         directory = PROGRAMS / self.mpi.name / "aliases"
         directory.mkdir(parents=True, exist_ok=True)
         for name, target in self.aliases.items():
-            (directory / name).unlink(missing_ok=True)
-            (directory / name).symlink_to(target)
+            link = directory / f"{name}.{os.getpid()}"  # other workers do the same
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            link.replace(directory / name)
         path = [directory, *self.more_libraries, self.mpi.environment["LD_LIBRARY_PATH"]]
         more = {"LD_LIBRARY_PATH": ":".join(map(str, path))}
         return replace(self.mpi, environment=self.mpi.environment | more)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bindings import ALL, Bindings
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, LIBRARY, PROGRAMS
+from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, LIBRARY
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "collectives.F90"
@@ -42,7 +42,7 @@ def test_bindings_opened_at_run_time(bindings: Bindings, tmp_path) -> None:
     library.parent.mkdir()
     library.symlink_to(LIBRARY)
     module = bindings.compile(PROGRAM, "mpi_f08", "-module", "-shared", "-fPIC")
-    loader = PROGRAMS / bindings.mpi.name / "loader"
+    loader = tmp_path / "loader"
     subprocess.run(["cc", str(HERE / "loader.c"), "-o", str(loader), "-ldl"], check=True)
     report = tmp_path / "report.json"
     tutti = {"LD_PRELOAD": str(library), "TUTTI_REPORT": str(report)}

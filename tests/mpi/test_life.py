@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, OTHERS, PROGRAMS, Mpi
+from mpis import LIBRARY, MAIN, OTHERS, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
 
@@ -55,8 +55,7 @@ def test_a_tool_begins_and_ends_with_the_program(mpi: Mpi, first: str, tmp_path)
 
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_linked_instead_of_preloaded(mpi: Mpi, tmp_path) -> None:
-    program = PROGRAMS / mpi.name / "life-linked"
-    program.parent.mkdir(parents=True, exist_ok=True)
+    program = tmp_path / "life-linked"
     source = Path(__file__).with_name("life.cc")
     command = [mpi.cxx, "-O1", "-std=c++17", str(source)]
     command += ["-o", str(program), str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}"]

@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, PROGRAMS, Mpi
+from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi
 from test_conformance import RUNGS
 from test_moves import COLLECTIVES
 
@@ -90,8 +90,8 @@ def test_a_request_that_the_mpi_refuses_is_an_error(mpi: Mpi) -> None:
 # mpiP's library begins with libmpi, wraps what waits, and leaves the rest alone.
 @pytest.mark.parametrize("name", ["libmpiP.so", "libtool.so"])
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
-def test_a_tool_that_wraps_what_waits(mpi: Mpi, name: str) -> None:
-    tool = PROGRAMS / mpi.name / name
+def test_a_tool_that_wraps_what_waits(mpi: Mpi, name: str, tmp_path) -> None:
+    tool = tmp_path / name
     shutil.copy(mpi.compile("waiting_tool.cc", "-shared", "-fPIC"), tool)
     command = [str(mpi.compile("requests.cc")), "mixed"]
     result = mpi.run(2, command, {"LD_PRELOAD": f"{tool}:{LIBRARY}"}, timeout_s=30)

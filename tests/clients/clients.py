@@ -128,11 +128,14 @@ def suite(
     *,
     tutti: bool,
     limits_s: tuple[int, int],
+    peak: Peak | None = None,
 ) -> Verdicts:
-    """Run a suite; `limits_s` are for each test and for all of them."""
+    """Run a suite; `limits_s` are for each test and for all of them. `peak`: as for start()."""
     with tempfile.TemporaryDirectory() as records:
         command = [sys.executable, str(SUITE), records, str(limits_s[0]), str(folder), *options]
-        run = start(mpi, ranks, command, tutti=tutti, limit_s=limits_s[1], cwd=Path(records))
+        run = start(
+            mpi, ranks, command, tutti=tutti, limit_s=limits_s[1], cwd=Path(records), peak=peak
+        )
         found = Verdicts(run, {}, set(), {}, "")
         files = sorted(Path(records).glob("*.jsonl"))
         for path in files:

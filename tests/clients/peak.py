@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EVERY_S = 0.02  # a look takes a fraction of a millisecond for each 100 MiB
+MORE_KIB = 16 << 10  # what a rank may hold more than bare: docs/commons.md, the memory contract
 
 
 def _descendants(process: int) -> Iterator[int]:
@@ -46,3 +47,10 @@ class Peak:
     def __str__(self) -> str:
         kinds = ", ".join(f"{name[4:-1]} {kib // 1024}" for name, kib in self.kinds.items())
         return f"{self.kib / 1024:.1f} MiB ({kinds})"
+
+    def check(self, bare: Peak, ranks: int) -> str:
+        """Asserts that these ranks kept to the contract; what both have held."""
+        more = (self.kib - bare.kib) / 1024 / ranks
+        said = f"bare {bare}, Tutti {self}: {more:+.1f} MiB a rank"
+        assert bare.kib > 0 and self.kib <= bare.kib + ranks * MORE_KIB, said
+        return said

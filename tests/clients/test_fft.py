@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from clients import SOURCES, suite
 from mpis import MAIN, OPENMPI, Mpi
+from peak import Peak
 
 TESTS = SOURCES / "mpi4py-fft" / "tests"
 MODULES = ["test_pencil", "test_darray", "test_libfft", "test_mpifft"]
@@ -26,9 +27,11 @@ def test_fft(mpi: Mpi, ranks: int, whole, say) -> None:
     # Transforms of every kind take minutes, and longer where ranks share cores.
     everything = whole and ranks == 2
     chosen = MODULES if everything else MODULES[:3]
-    verdicts = {}
+    verdicts, held = {}, (Peak(), Peak())
     for tutti in (True, False) if whole else (True,):
-        verdicts[tutti] = suite(mpi, ranks, TESTS, chosen, tutti=tutti, limits_s=(300, 400))
+        verdicts[tutti] = suite(
+            mpi, ranks, TESTS, chosen, tutti=tutti, limits_s=(300, 400), peak=held[tutti]
+        )
     ours = verdicts[True]
     say(f"{ours.run.seconds:.0f} s, {len(ours.ended)} tests; {ours.run.summary()}")
     bare = verdicts.get(False)
@@ -39,3 +42,5 @@ def test_fft(mpi: Mpi, ranks: int, whole, say) -> None:
     # Of what it calls, the collectives that Tutti knows; the short tests need none but Alltoallw.
     assert all(row["taken"] > 0 for row in ours.run.calls.values())
     assert ours.run.calls or not everything
+    if bare:
+        say(held[True].check(held[False], ranks))

@@ -12,6 +12,7 @@ import re
 import pytest
 from clients import ROOT, start
 from mpis import INTEL, MPICH, Mpi
+from peak import Peak
 
 IMB = ROOT / ".mpi" / "impi" / "bin" / "IMB-MPI1"
 ROOTED = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"]
@@ -24,12 +25,12 @@ NONBLOCKING = ["Ibcast", "Ireduce", "Iallreduce", "Igather", "Igatherv", "Iscatt
 SIZES = [4, 1024, 65536, 1048576]
 
 
-def run(mpi: Mpi, ranks: int, tutti: bool, tmp_path):
+def run(mpi: Mpi, ranks: int, tutti: bool, tmp_path, peak: Peak | None = None):
     sizes = ",".join(map(str, SIZES))
     options = ["-npmin", str(ranks), "-msgsize", sizes, "-iter", "20", "-time", "1", "-imb_barrier"]
     # A barrier of IMB's own between the samples, so that the counts are of what is measured.
     command = [str(IMB), *options, "on", *COLLECTIVES]
-    result = start(mpi, ranks, command, tutti=tutti, limit_s=300, cwd=tmp_path)
+    result = start(mpi, ranks, command, tutti=tutti, limit_s=300, cwd=tmp_path, peak=peak)
     assert result.code == 0, result.output[-3000:]
     return rows(result.output), result
 
@@ -56,7 +57,8 @@ def cases() -> list:
 
 @pytest.mark.parametrize(("mpi", "ranks"), cases())
 def test_imb(mpi: Mpi, ranks: int, whole, say, tmp_path) -> None:
-    found, ours = run(mpi, ranks, True, tmp_path)
+    held = Peak(), Peak()
+    found, ours = run(mpi, ranks, True, tmp_path, held[True])
     say(f"{ours.seconds:.0f} s; {ours.summary()}")
     assert set(found) == set(COLLECTIVES)
     assert all(count > 0 for count in found.values())
@@ -66,7 +68,8 @@ def test_imb(mpi: Mpi, ranks: int, whole, say, tmp_path) -> None:
             assert row["taken"] > 0.9 * row["seen"] - 50, f"{name}: {row}"
     assert {"Bcast", "Reduce", "Allreduce", "Barrier"} <= ours.calls.keys()
     if whole and ranks == 2:
-        assert run(mpi, ranks, False, tmp_path)[0].keys() == found.keys()
+        assert run(mpi, ranks, False, tmp_path, held[False])[0].keys() == found.keys()
+        say(held[True].check(held[False], ranks))
 
 
 @pytest.mark.parametrize("mpi", [INTEL, MPICH], ids=lambda mpi: mpi.name)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from clients import SOURCES, Verdicts, start, suite
 from mpis import INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
+from peak import Peak
 
 TESTS = SOURCES / "mpi4py" / "test"
 # Not in every run, because they take a third of the time and say nothing of a rank's peers.
@@ -36,13 +37,15 @@ def compare(
     """Runs under Tutti, and bare too if asked or if something went wrong: the new failures."""
     # A test takes a second alone; on crowded cores many.
     limits_s = (90, 900)
-    ours = suite(mpi, ranks, TESTS, options, tutti=True, limits_s=limits_s)
+    held = Peak(), Peak()
+    ours = suite(mpi, ranks, TESTS, options, tutti=True, limits_s=limits_s, peak=held[True])
     counts = f"{len(ours.ended)} tests, {len(ours.skipped)} skipped, {len(ours.failed)} failed"
     say(f"{ours.run.seconds:.0f} s, {counts}; {ours.run.summary()}")
     if ours.unfinished or not (ours.failed or ours.run.code == 0):
         bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s)
     elif always_bare:
-        bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s)
+        bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s, peak=held[False])
+        say(held[True].check(held[False], ranks))
         assert bare.ended.keys() - ours.ended.keys() == set()
         assert ours.skipped == bare.skipped
     elif ours.failed:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from clients import Run, start
 from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, Mpi
+from peak import Peak
 
 # LU and Cholesky factors, QR, eigenvalues, singular values; real and complex.
 PROGRAMS = ["xdllt", "xdqr", "xdlu", "xzllt", "xzqr", "xdsep", "xdsvd", "xdbrd", "xzhrd"]
@@ -37,12 +38,15 @@ def input_for(ranks: int, text: str) -> str:
     return re.sub(grids, r"3\g<1>1 2 1 \g<2>1 1 2 ", text, flags=re.MULTILINE)
 
 
-def run(mpi: Mpi, ranks: int, program: str, tutti: bool, tmp_path) -> tuple[list[str], Run]:
+def run(
+    mpi: Mpi, ranks: int, program: str, tutti: bool, folder: Path, peak: Peak
+) -> tuple[list[str], Run]:
     """The program's verdict: how many problems were solved, wrong, and left out."""
-    folder = next(Path("/usr/lib").glob("*/scalapack")) / f"{FLAVOURS[mpi.name]}-tests"
-    for data in folder.glob("*.dat"):
-        (tmp_path / data.name).write_text(input_for(ranks, data.read_text()))
-    result = start(mpi, ranks, [str(folder / program)], tutti=tutti, limit_s=240, cwd=tmp_path)
+    programs = next(Path("/usr/lib").glob("*/scalapack")) / f"{FLAVOURS[mpi.name]}-tests"
+    for data in programs.glob("*.dat"):
+        (folder / data.name).write_text(input_for(ranks, data.read_text()))
+    command = [str(programs / program)]
+    result = start(mpi, ranks, command, tutti=tutti, limit_s=240, cwd=folder, peak=peak)
     assert result.code == 0, f"{program}: code {result.code}: {result.output[-2000:]}"
     verdict = re.findall(r"^Finished .*|^ +\d+ tests .*", result.output, re.MULTILINE)
     if not verdict:  # xdsvd counts nothing
@@ -68,9 +72,11 @@ def cases() -> list:
 
 @pytest.mark.parametrize(("mpi", "ranks", "program"), cases())
 def test_scalapack(mpi: Mpi, ranks: int, program: str, say, tmp_path) -> None:
-    theirs, bare = run(mpi, ranks, program, False, tmp_path)
-    mine, ours = run(mpi, ranks, program, True, tmp_path)
+    held = Peak(), Peak()
+    theirs, bare = run(mpi, ranks, program, False, tmp_path, held[False])
+    mine, ours = run(mpi, ranks, program, True, tmp_path, held[True])
     say(f"{ours.seconds:.1f} s, bare {bare.seconds:.1f} s; {ours.summary()}")
     say("; ".join(" ".join(line.split()) for line in mine))
     assert mine == theirs
     assert ours.taken() > 10
+    say(held[True].check(held[False], ranks))

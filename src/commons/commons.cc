@@ -44,39 +44,46 @@ PageIndex index_of(const void* block) {
 
 enum class Outcome { taken, full, busy };
 
-Outcome take(const Extents::Request& request, std::int64_t patience_ns, Extents::Taken* taken) {
+struct Found {
+  Extents::Taken taken;
+  bool too_much = false;  // stays free beside it
+};
+
+Outcome take(const Extents::Request& request, std::int64_t patience_ns, Found* found) {
   const Guard guard(patience_ns);
   if (!guard.is_in()) return Outcome::busy;
-  if (!heap.extents.take(request, taken)) return Outcome::full;
-  if (!make_accessible(std::uint64_t{taken->first} + request.pages)) {
-    heap.extents.give(taken->first);
+  if (!heap.extents.take(request, &found->taken)) return Outcome::full;
+  if (!make_accessible(std::uint64_t{found->taken.first} + request.pages)) {
+    heap.extents.give(found->taken.first);
     return Outcome::full;
   }
   ++heap.allocations;
   note_extremes();
-  learn(request.pages - std::min(taken->dirty, request.pages));
+  found->too_much = too_much_is_dirty();
   return Outcome::taken;
 }
 
 void* place(Extents::Request request, std::size_t bytes, bool zero, Patience patience) {
   const std::int64_t within_ns = patience_ns(patience, request.pages);
-  Extents::Taken taken;
+  Found found;
   const std::uint32_t least = request.alignment;
   request.alignment = std::max(least, best_alignment(request.pages));
-  Outcome outcome = take(request, within_ns, &taken);
+  Outcome outcome = take(request, within_ns, &found);
   if (outcome == Outcome::full && request.slack > 0) {
     request.slack = 0;
-    outcome = take(request, within_ns, &taken);
+    outcome = take(request, within_ns, &found);
   }
   if (outcome == Outcome::full && request.alignment > least) {
     request.alignment = least;
-    outcome = take(request, within_ns, &taken);
+    outcome = take(request, within_ns, &found);
   }
   if (outcome == Outcome::full) {
     purge_all();  // once all holes have become one with their neighbours, there may be room
-    outcome = take(request, within_ns, &taken);
+    outcome = take(request, within_ns, &found);
   }
   if (outcome != Outcome::taken) return nullptr;
+  if (found.too_much) purge_excess();
+  const Extents::Taken& taken = found.taken;
   const std::uint32_t dirty = std::min(taken.dirty, request.pages);
   if (heap.private_first) {
     forget_refusals(taken.first, request.pages);
@@ -99,7 +106,6 @@ void release_pages(PageIndex block) {
       if (!heap.extents.hand_over(block)) refuse(heap.address(block));
       return;
     }
-    note_freed(heap.extents.used_pages(block));
     heap.extents.give(block);
     too_much = too_much_is_dirty();
     more_than_budget = heap.extents.dirty() > heap.budget_pages;
@@ -115,18 +121,16 @@ bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
     const Guard guard(patience_ns(patience, std::max(before, pages)));
     if (!guard.is_in()) return pages <= before;  // it may as well stay too large
     if (pages > before) {
-      const std::uint64_t dirty = heap.extents.dirty();
       if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
       if (!make_accessible(std::uint64_t{block} + pages)) {
         heap.extents.shrink(block, before);
         return false;
       }
       note_extremes();
-      learn(pages - before - (dirty - heap.extents.dirty()));
     } else {
       heap.extents.shrink(block, pages);
-      too_much = too_much_is_dirty();
     }
+    too_much = too_much_is_dirty();
   }
   if (pages > before) wish_for_huge_pages(block, before, pages);
   if (too_much) purge_excess();

@@ -67,10 +67,7 @@ struct Heap {
   std::uint64_t largest_bytes = 0;            // a program would not get more at once without Tutti
   std::uint64_t allocations = 0;
   std::uint64_t most_used_pages = 0;  // at once, so far
-  std::uint64_t budget_pages = 0;     // of the dirty ones; see allowed_pages()
-  std::uint64_t allowance_pages = 0;  // what the program has shown to need; see learn()
-  std::uint64_t freed_pages = 0;      // twice the largest block that was
-  std::uint64_t punched_pages = 0;    // for the sake of the allowance, and not taken again yet
+  std::uint64_t budget_pages = 0;     // of free ones; see allowed_pages()
   std::uint64_t idle_pages = 0;       // the least that were dirty since tend() last looked,
   os::Occasion tending{1000};         // which was then
   std::atomic<const Reservation*> reservation{nullptr};
@@ -152,33 +149,19 @@ inline void note_extremes() {
   heap.idle_pages = std::min(heap.idle_pages, heap.extents.dirty());
   heap.most_used_pages = std::max(heap.most_used_pages, heap.extents.used());
 }
-// How many pages may stay dirty now, with the mutex held: of the allowance, the budget, and beyond
-// it as many as are in use. Sizes that vary leave holes between blocks, and what is in use goes up
-// and down: the more there is, the more has to stay for the next block to find its pages there. But
-// what is in use and what stays are never more together than what was in use at once before, and
-// the budget: at its peak a program has no more for it.
-//
-// Also twice the largest block that was freed, which is glibc's rule, but of what is in use and
-// stays only a little more than what was in use at once.
+// How many free pages may stay dirty now, with the mutex held: as many as are in use and the
+// budget. Sizes that vary leave holes between blocks, and what is in use goes up and down: the more
+// there is, the more has to stay for the next block to find its pages there. But what is in use and
+// what stays are never more together than what was in use at once before, and a little for the
+// holes: at its peak a program has no more for it. What nobody asks for in a second is given back
+// by tend().
 [[nodiscard]] inline std::uint64_t allowed_pages() {
-  constexpr std::uint64_t little_pages = (std::uint64_t{8} << 20) / page_bytes;
+  constexpr std::uint64_t little_pages = (std::uint64_t{12} << 20) / page_bytes;
   if (heap.budget_pages == 0) return 0;
   const std::uint64_t used = heap.extents.used(), unused = heap.most_used_pages - used;
-  const std::uint64_t learned =
-      std::min(heap.allowance_pages, heap.budget_pages + std::min(used, unused));
-  return std::max(learned, std::min(heap.freed_pages, unused + little_pages));
+  return std::min(used + heap.budget_pages, unused + little_pages);
 }
 [[nodiscard]] inline bool too_much_is_dirty() { return heap.extents.dirty() > allowed_pages(); }
-// With the mutex held: a block of so many pages is about to be freed.
-inline void note_freed(std::uint32_t pages) {
-  heap.freed_pages =
-      std::max(heap.freed_pages, std::min(heap.budget_pages, std::uint64_t{2} * pages));
-}
-// After `pages` holes have been handed out, with the mutex held. Holes that were punched a while
-// ago and are now filled again should not have been punched: that much more may stay from now on.
-// So a program that frees and allocates in turns keeps its pages, one that frees for good keeps
-// little, and no page is kept that the program had not in use before.
-void learn(std::uint64_t pages);
 
 // huge.cc: makes the file, sets heap.fd, file, huge and why_small. False: refused.
 [[nodiscard]] bool create_file(std::size_t bytes);

@@ -32,7 +32,8 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_bytes;
-constexpr std::uint64_t first_allowance_pages = (std::uint64_t{2} << 20) / page_bytes;
+// Stay free in any case, unless the budget is smaller.
+constexpr std::uint64_t kept_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
 // everyone else, and a file beyond RLIMIT_FSIZE would end the process.
@@ -87,7 +88,6 @@ const char* reserve_what_fits() {
 void open_for_business() {
   heap.largest_bytes = os::promise_limit_bytes();
   heap.budget_pages = options().commons_budget / page_bytes;
-  heap.allowance_pages = std::min(heap.budget_pages, first_allowance_pages);
   if (auto* witness = static_cast<std::atomic<std::uint32_t>*>(os::map_wiped_on_fork())) {
     witness->store(1, std::memory_order_relaxed);
     heap.witness.store(witness, std::memory_order_release);  // pairs with is_stray_child()
@@ -154,9 +154,8 @@ bool yield_address_space(std::size_t bytes_wanted) {
 
 namespace {
 
-// Until at most `pages` are dirty. What is regrettable is also nothing to wait for.
-void purge(std::uint64_t pages, bool regrettable) {
-  const std::int64_t patience_ns = regrettable ? 0 : Guard::endless;
+// Until at most `pages` are dirty.
+void purge(std::uint64_t pages, std::int64_t patience_ns) {
   for (;;) {
     Extents::Span span;
     bool exclusive = false;
@@ -167,7 +166,6 @@ void purge(std::uint64_t pages, bool regrettable) {
       if (!heap.extents.begin_punch(
               static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, UINT32_MAX)), &span))
         return;
-      if (regrettable) heap.punched_pages += span.pages;
       exclusive = heap.mode.load(std::memory_order_relaxed) == Mode::exclusive;
     }
     const std::size_t bytes = std::size_t{span.pages} * page_bytes;
@@ -182,15 +180,13 @@ void purge(std::uint64_t pages, bool regrettable) {
       (void)heap.extents.hand_over(span.first);
     else
       heap.extents.end_punch(span, punched);
-    if (punched) continue;  // else locked in memory by the program: it stays as it is
-    if (regrettable) heap.punched_pages -= std::min<std::uint64_t>(heap.punched_pages, span.pages);
-    return;
+    if (!punched) return;  // locked in memory by the program: it stays as it is
   }
 }
 
 }  // namespace
 
-void purge_all() { purge(0, false); }
+void purge_all() { purge(0, Guard::endless); }
 
 void purge_excess() {
   std::uint64_t allowance = 0;
@@ -200,7 +196,7 @@ void purge_excess() {
     allowance = allowed_pages();
   }
   // A little more than necessary, so that not every release of a small block has to.
-  purge(allowance - std::min(allowance / 8, most_ahead_pages), true);
+  purge(allowance - std::min(allowance / 8, most_ahead_pages), 0);
 }
 
 void tend() {
@@ -212,19 +208,10 @@ void tend() {
     if (!guard.is_in()) return;
     const std::uint64_t dirty = heap.extents.dirty();
     busy = dirty - std::min(dirty, heap.idle_pages);
-    busy = std::max(busy, std::min(first_allowance_pages, heap.budget_pages));
+    busy = std::max(busy, std::min(kept_pages, heap.budget_pages));
     heap.idle_pages = std::min(dirty, busy);
-    if (dirty > busy) heap.allowance_pages = std::min(heap.allowance_pages, busy);
-    heap.freed_pages = std::min(heap.freed_pages, heap.allowance_pages);
   }
-  purge(busy, true);
-}
-
-void learn(std::uint64_t pages) {
-  const std::uint64_t regret = std::min(pages, heap.punched_pages);
-  heap.punched_pages -= regret;
-  heap.allowance_pages =
-      std::min(heap.budget_pages + heap.most_used_pages, heap.allowance_pages + regret);
+  purge(busy, 0);
 }
 
 }  // namespace tutti::commons

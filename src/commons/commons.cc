@@ -42,6 +42,19 @@ PageIndex index_of(const void* block) {
   return static_cast<PageIndex>(offset / page_bytes);
 }
 
+// So many pages for a large block that those that follow it are not alike to the first cache: AMD's
+// processors look there by a hash of address bits 12 to 27, pair by pair, in which arrays of 256
+// MiB that follow each other are one, as are arrays of 1 MiB + 32 KiB (docs/commons.md, "Apart").
+// Five pages more than a multiple of eight change two bits that no pair has both of. What is
+// aligned to huge pages is apart in any case until 256 MiB have come together: there, from 64 MiB
+// on.
+std::uint32_t apart(std::uint32_t pages) {
+  constexpr std::uint32_t large = (std::uint32_t{256} << 10) / page_bytes;
+  constexpr std::uint32_t very_large = (std::uint32_t{64} << 20) / page_bytes;
+  const std::uint32_t least = best_alignment(pages) > 1 ? very_large : large;
+  return pages >= least ? (pages + 2) / 8 * 8 + 5 : pages;
+}
+
 enum class Outcome { taken, full, busy };
 
 struct Found {
@@ -145,7 +158,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool zero, Patience pat
   const std::uint32_t pages = pages_of(bytes);
   const std::uint32_t alignment_pages = pages_of(std::max(alignment, page_bytes));
   if (pages == 0 || alignment_pages == 0) return nullptr;
-  return place({pages, alignment_pages, 0}, bytes, zero, patience);
+  return place({apart(pages), alignment_pages, 0}, bytes, zero, patience);
 }
 
 void release(void* block) {

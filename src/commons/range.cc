@@ -57,7 +57,7 @@ const char* reserve(std::uint64_t bytes) {
   const char* failure = "no file in memory";
   if (create_file(bytes)) {
     failure = "no address space";
-    void* base = os::map_range(heap.private_first ? -1 : heap.fd, bytes, huge_page_bytes);
+    void* base = os::map_range(heap.private_first ? -1 : heap.fd, bytes);
     if (base != nullptr) {
       heap.base = static_cast<std::byte*>(base);
       auto* const bits = reinterpret_cast<std::byte*>(map + pages);

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/bits.h"
@@ -26,19 +27,25 @@ void* map_private(std::size_t bytes) {
   return result;
 }
 
-void* map_range(int fd, std::size_t bytes, std::size_t alignment) {
-  auto* space = static_cast<std::byte*>(map(nullptr, bytes + alignment, PROT_NONE, anonymous, -1));
+void* map_range(int fd, std::size_t bytes) {
+  static std::atomic<std::size_t> ranges{0};
+  const std::size_t wanted = ranges.fetch_add(1, std::memory_order_relaxed) * huge_page_bytes;
+  std::size_t room = alias_bytes;
+  auto* space = static_cast<std::byte*>(map(nullptr, bytes + room, PROT_NONE, anonymous, -1));
+  if (space == nullptr) {
+    room = huge_page_bytes;
+    space = static_cast<std::byte*>(map(nullptr, bytes + room, PROT_NONE, anonymous, -1));
+  }
   if (space == nullptr) return nullptr;
-  const std::size_t before = round_up(reinterpret_cast<std::uintptr_t>(space), alignment) -
-                             reinterpret_cast<std::uintptr_t>(space);
+  const std::size_t before = (wanted - reinterpret_cast<std::uintptr_t>(space)) % room;
   void* result =
       map(space + before, bytes, PROT_NONE, (fd < 0 ? anonymous : MAP_SHARED) | MAP_FIXED, fd);
   if (result == nullptr) {
-    unmap(space, bytes + alignment);
+    unmap(space, bytes + room);
     return nullptr;
   }
   if (before > 0) unmap(space, before);
-  if (before < alignment) unmap(space + before + bytes, alignment - before);
+  if (before < room) unmap(space + before + bytes, room - before);
   // A core dump would otherwise fill every hole of the file in order to write it out.
   (void)::madvise(result, bytes, MADV_DONTDUMP);
   return result;

@@ -15,9 +15,14 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 // of core dumps.
 [[nodiscard]] void* map_private(std::size_t bytes);
 
-// `fd` from offset 0, shared, or private memory (fd -1), at a multiple of `alignment`;
-// inaccessible, and left out of core dumps, until make_accessible().
-[[nodiscard]] void* map_range(int fd, std::size_t bytes, std::size_t alignment);
+// Some processors look into their first cache by a hash of address bits in which pages so far apart
+// are one (docs/commons.md, "Apart").
+inline constexpr std::size_t alias_bytes = std::size_t{256} << 20;
+
+// `fd` from offset 0, shared, or private memory (fd -1), at a multiple of huge_page_bytes;
+// inaccessible, and left out of core dumps, until make_accessible(). Where the address space has
+// room, no two of the first 128 ranges lie at the same place modulo `alias_bytes`.
+[[nodiscard]] void* map_range(int fd, std::size_t bytes);
 [[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
 // Wishes for the pages that are to come, which the kernel may ignore.
 void prefer_huge_pages(void* at, std::size_t bytes);

@@ -28,7 +28,7 @@ Window::Window(Window&& other) noexcept
       blank_(other.blank_.load()) {}
 
 bool Window::map(int fd, std::size_t bytes) {
-  void* base = map_range(fd, bytes, huge_page_bytes);
+  void* base = map_range(fd, bytes);
   if (base == nullptr) return false;
   base_ = static_cast<std::byte*>(base);
   bytes_ = bytes;

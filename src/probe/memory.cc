@@ -83,7 +83,7 @@ Answer ptrace_scope() {
 
 // Whether a page that is touched in the file is a huge one.
 bool gives_huge_pages(int fd) {
-  void* at = os::map_range(fd, os::huge_page_bytes, os::huge_page_bytes);
+  void* at = os::map_range(fd, os::huge_page_bytes);
   if (at == nullptr) return false;
   struct stat status {};
   os::prefer_huge_pages(at, os::huge_page_bytes);

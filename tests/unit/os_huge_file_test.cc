@@ -87,7 +87,7 @@ TEST(HugeFile, IsThereWhereUserNamespacesAre) {
 TEST(HugeFile, GivesHugePagesWhereAskedAndSmallOnesElsewhere) {
   const Made made;
   if (made.fd < 0) GTEST_SKIP() << made.why_not;
-  auto* at = static_cast<unsigned char*>(map_range(made.fd, 64 * huge, huge));
+  auto* at = static_cast<unsigned char*>(map_range(made.fd, 64 * huge));
   ASSERT_NE(at, nullptr);
   ASSERT_TRUE(make_accessible(at, 64 * huge));
   prefer_huge_pages(at + huge, huge);

@@ -12,10 +12,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/bits.h"
 #include "os/limits.h"
+#include "os/mapping.h"
 #include "os/memfd.h"
 
 namespace tutti::os {
@@ -47,6 +50,19 @@ class OsWindow : public ::testing::Test {
   int fd_ = -1;
   Window window_;
 };
+
+TEST_F(OsWindow, NoTwoLieAtTheSamePlaceOfThePeriodInWhichAddressesAreAlike) {
+  std::set<std::uintptr_t> places = {reinterpret_cast<std::uintptr_t>(window_.base()) %
+                                     alias_bytes};
+  std::vector<Window> windows(40);
+  for (Window& window : windows) {
+    ASSERT_TRUE(window.map(fd_, bytes));
+    const auto at = reinterpret_cast<std::uintptr_t>(window.base());
+    EXPECT_EQ(at % huge_page_bytes, 0u);
+    EXPECT_TRUE(places.insert(at % alias_bytes).second);
+  }
+  for (Window& window : windows) window.unmap();
+}
 
 TEST_F(OsWindow, WhatIsForgottenIsNotResidentAndComesBack) {
   const auto before = resident_shared_bytes();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// commons: the shared heap. Large allocations of this process live in extents of one memfd, mapped
-// at one range of addresses, so that a peer that maps the same memfd reaches every one of them at
+// commons: the shared heap. Large allocations of this process live in extents of one range of
+// addresses. Its pages are those of one file in memory, all of them or, where they are small, those
+// of buffers that collectives use. A peer that maps the file reaches them at
 // `peer_base + (address - base)`. Knows nothing of malloc's name: preload/ forwards to it.
-// docs/commons.md explains how it works and what it costs.
+// docs/commons.md explains how it works and what it costs. Words: docs/glossary.md.
 //
 // Safe from the first instruction of the process: nothing here calls malloc, throws, or needs a
 // constructor to have run. All functions may be called from any thread, and keep errno.

@@ -2,10 +2,10 @@
 // memory: the contract "reach a peer's buffer".
 //
 // The owner of a buffer publishes a Card that says how its buffer can be reached; what a peer then
-// does is its own decision. Ways, best first:
-//   mapped  the buffer lies in the owner's commons, which the peer has mapped: plain loads and
-//   stores copied  the kernel copies (process_vm_readv, process_vm_writev) staged  neither: the
-//   owner must pass the bytes through the node segment, piece by piece
+// does is its own decision. Words: docs/glossary.md. Ways, best first:
+//  - mapped: it lies in the owner's commons, which the peer has mapped: plain loads and stores.
+//  - copied: the kernel copies (process_vm_readv, process_vm_writev).
+//  - staged: neither; the owner must pass the bytes through the node segment, piece by piece.
 // Each way is probed against a known value before it is relied on, and says why it cannot be used.
 //
 // Preconditions of map, read and write: the card came from the peer that this Reach was opened to,

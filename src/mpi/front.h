@@ -4,7 +4,7 @@
 //
 // What decides must be the same on all ranks of the communicator: MPI's symmetric arguments and
 // facts agreed when the team was made. Arguments that only some ranks can see to be wrong go to the
-// MPI, which names the error in its own way.
+// MPI, which names the error in its own way. Words: docs/glossary.md.
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ class Front {
     } plan;
   };
 
-  // --- the run's life (front_life.cc)
+  // --- the run's life (front_life.h)
   static int init(int* argc, char*** argv);
   static int init_thread(int* argc, char*** argv, int required, int* provided);
   static int finalize();
@@ -126,7 +126,7 @@ class Front {
     return finalizer != std::thread::id{} && finalizer == std::this_thread::get_id();
   }
 
-  // --- communicators (front_life.cc)
+  // --- communicators (front_life.h)
   [[nodiscard]] engine::Exchange exchange(H comm) const;
   [[nodiscard]] bool prepare();
   [[nodiscard]] bool is_ready() {

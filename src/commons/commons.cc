@@ -47,7 +47,7 @@ PageIndex index_of(const void* block) {
 // MiB that follow each other are one, as are arrays of 1 MiB + 32 KiB (docs/commons.md, "Apart").
 // Five pages more than a multiple of eight change two bits that no pair has both of. What is
 // aligned to huge pages is apart in any case until 256 MiB have come together: there, from 64 MiB
-// on.
+// on. The program is not told of these pages: they are not zeroed, copied or counted as usable.
 std::uint32_t apart(std::uint32_t pages) {
   constexpr std::uint32_t large = (std::uint32_t{256} << 10) / page_bytes;
   constexpr std::uint32_t very_large = (std::uint32_t{64} << 20) / page_bytes;
@@ -79,11 +79,14 @@ Outcome take(const Extents::Request& request, std::int64_t patience_ns, Found* f
 void* place(Extents::Request request, std::size_t bytes, bool zero, Patience patience) {
   const std::int64_t within_ns = patience_ns(patience, request.pages);
   Found found;
+  const std::uint32_t asked = request.pages;
+  if (request.slack == 0) request.pages = apart(asked);
   const std::uint32_t least = request.alignment;
   request.alignment = std::max(least, best_alignment(request.pages));
   Outcome outcome = take(request, within_ns, &found);
-  if (outcome == Outcome::full && request.slack > 0) {
+  if (outcome == Outcome::full && (request.slack > 0 || request.pages > asked)) {
     request.slack = 0;
+    request.pages = asked;
     outcome = take(request, within_ns, &found);
   }
   if (outcome == Outcome::full && request.alignment > least) {
@@ -97,7 +100,7 @@ void* place(Extents::Request request, std::size_t bytes, bool zero, Patience pat
   if (outcome != Outcome::taken) return nullptr;
   if (found.too_much) purge_excess();
   const Extents::Taken& taken = found.taken;
-  const std::uint32_t dirty = std::min(taken.dirty, request.pages);
+  const std::uint32_t dirty = std::min(taken.dirty, asked);
   if (heap.private_first) {
     forget_refusals(taken.first, request.pages);
     // What is asked for by name is to be shared.
@@ -105,7 +108,7 @@ void* place(Extents::Request request, std::size_t bytes, bool zero, Patience pat
       (void)share_new(taken.first, request.pages);
   }
   heap.extents.want(taken.first, bytes);
-  wish_for_huge_pages(taken.first, dirty, request.pages);
+  wish_for_huge_pages(taken.first, dirty, asked);
   void* block = heap.address(taken.first);
   if (zero && dirty > 0) std::memset(block, 0, std::size_t{dirty} * page_bytes);
   return block;
@@ -158,7 +161,7 @@ void* allocate(std::size_t bytes, std::size_t alignment, bool zero, Patience pat
   const std::uint32_t pages = pages_of(bytes);
   const std::uint32_t alignment_pages = pages_of(std::max(alignment, page_bytes));
   if (pages == 0 || alignment_pages == 0) return nullptr;
-  return place({apart(pages), alignment_pages, 0}, bytes, zero, patience);
+  return place({pages, alignment_pages, 0}, bytes, zero, patience);
 }
 
 void release(void* block) {
@@ -168,7 +171,7 @@ void release(void* block) {
 
 std::size_t usable_bytes(const void* block) {
   const PageIndex index = index_of(block);
-  const std::size_t bytes = std::size_t{heap.extents.used_pages(index)} * page_bytes;
+  const std::size_t bytes = round_up(heap.extents.wanted_bytes(index), page_bytes);
   heap.extents.want(index, bytes);  // who asks may use it
   return bytes;
 }
@@ -191,7 +194,7 @@ void* resize(void* block, std::size_t bytes, Patience patience) {
   void* moved = place({pages, 1, slack_for(pages)}, bytes, false, patience);
   if (moved == nullptr) return nullptr;
   const PageIndex index = index_of(block);
-  std::memcpy(moved, block, std::size_t{heap.extents.used_pages(index)} * page_bytes);
+  std::memcpy(moved, block, round_up(heap.extents.wanted_bytes(index), page_bytes));
   release_pages(index);
   return moved;
 }

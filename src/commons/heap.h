@@ -153,8 +153,8 @@ inline void note_extremes() {
 // budget. Sizes that vary leave holes between blocks, and what is in use goes up and down: the more
 // there is, the more has to stay for the next block to find its pages there. But what is in use and
 // what stays are never more together than what was in use at once before, and a little for the
-// holes: at its peak a program has no more for it. What nobody asks for in a second is given back
-// by tend().
+// holes, of what the memory contract allows: at its peak a program has no more for it. What nobody
+// asks for in a second is given back by tend().
 [[nodiscard]] inline std::uint64_t allowed_pages() {
   constexpr std::uint64_t little_pages = (std::uint64_t{12} << 20) / page_bytes;
   if (heap.budget_pages == 0) return 0;

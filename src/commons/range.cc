@@ -32,7 +32,7 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
 constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_bytes;
-// Stay free in any case, unless the budget is smaller.
+// So much stays free however long nobody asks for it, unless the budget is smaller.
 constexpr std::uint64_t kept_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for

@@ -21,7 +21,7 @@ inline constexpr std::size_t alias_bytes = std::size_t{256} << 20;
 
 // `fd` from offset 0, shared, or private memory (fd -1), at a multiple of huge_page_bytes;
 // inaccessible, and left out of core dumps, until make_accessible(). Where the address space has
-// room, no two of the first 128 ranges lie at the same place modulo `alias_bytes`.
+// room, no two of 128 ranges made in succession lie at the same place modulo `alias_bytes`.
 [[nodiscard]] void* map_range(int fd, std::size_t bytes);
 [[nodiscard]] bool make_accessible(void* at, std::size_t bytes);
 // Wishes for the pages that are to come, which the kernel may ignore.

@@ -45,9 +45,9 @@ def compare(
         bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s)
     elif always_bare:
         bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s, peak=held[False])
-        say(held[True].check(held[False], ranks))
         assert bare.ended.keys() - ours.ended.keys() == set()
         assert ours.skipped == bare.skipped
+        say(held[True].check(held[False], ranks))
     elif ours.failed:
         wanted = [*options, *modules(list(ours.failed))] if "-i" not in options else options
         bare = suite(mpi, ranks, TESTS, wanted, tutti=False, limits_s=limits_s)

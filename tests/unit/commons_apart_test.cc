@@ -38,5 +38,22 @@ INSTANTIATE_TEST_SUITE_P(Bytes, CommonsApart,
                                            64 * mib, 128 * mib, 256 * mib, 512 * mib),
                          [](const auto& each) { return std::to_string(each.param / kib) + "KiB"; });
 
+TEST(CommonsApartPages, TheProgramIsNotToldOfThem) {
+  unsigned char* block = take(1 * mib);
+  EXPECT_EQ(usable_bytes(block), 1 * mib);
+  EXPECT_GT(stats().bytes, 1 * mib);
+  EXPECT_EQ(resize(block, 1 * mib), block);
+  EXPECT_EQ(usable_bytes(block), 1 * mib);
+  release(block);
+}
+
+TEST(CommonsApartPages, WhereThereIsNoRoomForThemABlockDoesWithout) {
+  const int outcome = in_child([] {
+    ::setenv("TUTTI_COMMONS_RANGE", "8M", 1);
+    return take(8 * mib - 8 * kib) != nullptr && is_valid();
+  });
+  EXPECT_EQ(outcome, 0);
+}
+
 }  // namespace
 }  // namespace tutti::commons

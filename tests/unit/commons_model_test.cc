@@ -52,7 +52,7 @@ class Player {
     const std::size_t bytes = any_bytes();
     auto* block = static_cast<unsigned char*>(allocate(bytes, alignment, zero));
     if (block == nullptr || reinterpret_cast<std::uintptr_t>(block) % alignment != 0) return false;
-    if (!owns(block) || usable_bytes(block) < bytes || usable_bytes(block) >= bytes + 8 * 4096)
+    if (!owns(block) || usable_bytes(block) < bytes || usable_bytes(block) >= bytes + 4096)
       return false;
     if (zero && !all_zero(block, bytes)) return false;
     remember(block, bytes);

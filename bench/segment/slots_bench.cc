@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What it costs to pass pieces through a slot from one core to another: the owner fills the slot,
 // the reader copies it out, and either leaves its lines alone or writes a byte of each back
-// (coll::hand_back), which is what the owner's next stores meet.
+// (segment::hand_back), which is what the owner's next stores meet.
 //
 //   slots_bench --benchmark_filter='hand_back/4096'
 //
@@ -57,7 +57,7 @@ void pass_through(benchmark::State& state, bool back) {
         if (step > last.load(std::memory_order_acquire)) return;
       reduce::copy(into.data(), slot(step), bytes);
       benchmark::DoNotOptimize(into.data());
-      if (back) coll::hand_back(slot(step), bytes);
+      if (back) segment::hand_back(slot(step), bytes);
       reader->done.store(step, std::memory_order_release);
     }
   });

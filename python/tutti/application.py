@@ -16,7 +16,7 @@ try:  # typer carries its own copy of click since 0.26
 except ImportError:  # pragma: no cover - older typer
     from click import exceptions as click_errors  # type: ignore[no-redef]
 
-COMMANDS = ("run", "env", "doctor", "bench", "model", "simulate", "trace", "config")
+COMMANDS = ("run", "env", "doctor", "bench", "explain", "model", "simulate", "trace", "config")
 
 
 def main(words: Sequence[str]) -> int:

@@ -13,6 +13,7 @@
 //   fence_streams()               what was stored so comes before what is stored from now on
 //   evict(from, bytes)            out of all caches before anything that follows; for tests, which
 //                                 want the next stores there to be slow
+//   processor()                   a number for vendor and model; 0: not known
 //   first_libc                    the version of the symbols that glibc had on it from the start
 //   TUTTI_ASK_FIRST(...)          see there
 #pragma once

@@ -2,6 +2,7 @@
 // Internal to arch/: x86-64, as arch.h says it.
 #pragma once
 
+#include <cpuid.h>
 #include <emmintrin.h>
 
 #include <cstddef>
@@ -29,6 +30,13 @@ inline void fence_streams() { _mm_sfence(); }
 inline void evict(const void* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += 64) _mm_clflush(static_cast<const char*>(from) + at);
   _mm_mfence();
+}
+
+inline std::uint32_t processor() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return 0;
+  const unsigned vendor = b;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 ? vendor * 31 + a : 0;
 }
 
 inline constexpr const char* first_libc = "GLIBC_2.2.5";

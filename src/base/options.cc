@@ -95,6 +95,7 @@ constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
                               {"commons_private", "auto, 1, 0"},
                               {"progress", "auto, bind, numa, odd-even, none"},
                               {"order", "tree, rank"},
+                              {"costs", "auto, measure, usual"},
                               {"check", "usual, strict"},
                               {"log", "quiet, warn, info, debug"}};
 

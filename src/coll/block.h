@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "choice/limits.h"
 #include "layout/layout.h"
 #include "reduce/reduce.h"
 
@@ -17,11 +18,8 @@ struct Block {
   const layout::Layout* layout = nullptr;  // nullptr: without gaps, at `address`
 };
 
-// For results of at least this size it matters whether stores are plain or streaming. Smaller ones
-// are read again before anything pushes them out of the caches.
-inline constexpr std::size_t large_bytes = std::size_t{16} << 10;
 inline reduce::Stores stores_of(std::size_t bytes, reduce::Stores wanted) {
-  return bytes < large_bytes ? reduce::Stores::plain : wanted;
+  return bytes < limits::large_bytes ? reduce::Stores::plain : wanted;
 }
 
 // Bytes [begin, begin + bytes) of `block`, packed.

@@ -14,6 +14,8 @@
 #include <span>
 
 #include "base/bits.h"
+#include "base/collective.h"
+#include "choice/choice.h"
 #include "coll/block.h"
 #include "coll/meetings.h"
 #include "fabric/fabric.h"
@@ -21,6 +23,9 @@
 
 namespace tutti::coll {
 
+using choice::Costs;
+using choice::Facts;
+using choice::Needs;
 using fabric::Bytes;
 using fabric::Card;
 using fabric::Fabric;
@@ -29,29 +34,10 @@ using fabric::Step;
 using fabric::Task;
 using fabric::Way;
 using reduce::Stores;
-
-enum class Collective : std::uint8_t {
-  barrier,
-  bcast,
-  reduce,
-  allreduce,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  allgather,
-  allgatherv,
-  alltoall,
-  alltoallv,
-  alltoallw,
-  reduce_scatter,
-  reduce_scatter_block,
-  scan,
-  exscan,
-};
-inline constexpr int collective_count = 17;
-[[nodiscard]] const char* name_of(Collective collective);  // "Barrier", ...
-[[nodiscard]] bool is_rooted(Collective collective);
+using tutti::Collective;
+using tutti::collective_count;
+using tutti::is_rooted;
+using tutti::name_of;
 
 // Work::op of an operation of the user.
 inline constexpr int user_op = reduce::op_count + 1;
@@ -106,45 +92,11 @@ struct Work {
   [[nodiscard]] std::size_t bytes() const { return count * element_bytes; }
 };
 
-// What every member knows alike.
-struct Facts {
-  int ranks = 0;
-  std::size_t bytes = 0;
-};
-
-// An algorithm as a row of its collective's table; the first row that fits is taken.
+// An algorithm as a row of its collective's table: what choice/ weighs, and the coroutine.
 template <Fabric F>
-struct Row {
-  const char* name;
-  const char* description;
-  bool (*fits)(const Facts&);
+struct Row : choice::Algorithm {
   Task (*run)(F&, const Work&);
 };
-
-// nullptr: none fits.
-template <Fabric F>
-const Row<F>* first_that_fits(std::span<const Row<F>> rows, const Facts& facts) {
-  const auto at =
-      std::find_if(rows.begin(), rows.end(), [&](const Row<F>& row) { return row.fits(facts); });
-  return at == rows.end() ? nullptr : &*at;
-}
-
-// Whether blocks of `bytes` together ride in a line. All members know `bytes`; 0: they do not.
-constexpr bool fits_line(std::size_t bytes) { return bytes > 0 && bytes <= segment::payload_bytes; }
-// The same for a block for each other member.
-constexpr bool fits_line_of_others(const Facts& facts) {
-  return fits_line(facts.bytes * static_cast<std::size_t>(std::max(1, facts.ranks - 1)));
-}
-
-// Messages from this size on move between the users' own buffers, smaller ones through the segment.
-// Heap blocks from this size on are in the commons, unless the options say otherwise.
-inline constexpr std::size_t direct_bytes = std::size_t{8} << 10;
-// The same where each sender chooses for itself. It can be smaller, as nobody then waits in vain
-// for buffers that turn out not to be mapped.
-inline constexpr std::size_t chosen_direct_bytes = std::size_t{4} << 10;
-// One kernel copy costs a system call and the pinning of pages. Below this size staging is taken to
-// be faster, where nobody has learned which one is.
-inline constexpr std::size_t copied_bytes = std::size_t{32} << 10;
 
 // Memory of a line's size, for a coroutine to compute in. It is a type because GCC 12 heeds the
 // alignment of a type in a coroutine's frame, but not that of a variable.
@@ -180,25 +132,17 @@ constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
                   round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
-// For the only member that reads these bytes of a slot, after it has read them and before it says
-// so. It writes a byte of each cache line back as it is. Nothing changes, but the lines are now
-// modified in its core, and the owner's next stores fetch them whole. The owner would have to make
-// lines exclusive again that were only read. That takes some processors up to four times as long
-// (docs/algorithms.md, "Slots").
-inline void hand_back(std::byte* read, std::size_t bytes) {
-  constexpr std::size_t least = 1024;  // fewer are as fast either way
-  if (bytes < least) return;
-  constexpr std::size_t line = 64;
-  volatile std::byte* const at = read;
-  for (std::size_t i = 0; i < bytes; i += line) at[i] = at[i];
-  at[bytes - 1] = at[bytes - 1];
+// Hands these bytes of a slot back to its owner (segment/desk.h), where that pays.
+template <Fabric F>
+void hand_back(const F& f, std::byte* read, std::size_t bytes) {
+  if (bytes >= limits::handed_back_bytes && f.costs().hands_back) segment::hand_back(read, bytes);
 }
 
 // The same for these bytes of the slots of all others.
 template <Fabric F>
 void hand_all_back(F& f, Step step, std::size_t begin, std::size_t bytes) {
   for (int i = 1; i < f.size(); ++i)
-    hand_back(f.staging((f.rank() + i) % f.size(), step) + begin, bytes);
+    hand_back(f, f.staging((f.rank() + i) % f.size(), step) + begin, bytes);
 }
 
 // Takes so many steps; returns the first of them.

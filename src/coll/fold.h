@@ -8,9 +8,6 @@
 
 namespace tutti::coll {
 
-// A block of this size stays in the first cache, with the operands that meet there.
-inline constexpr std::size_t fold_block_bytes = std::size_t{8} << 10;
-
 // out = the fold of `count` elements of each operand. operand(q, place) yields the elements of
 // member q, where they are or copied to `place`. `out` may be exactly one of the operands, or the
 // first place. There are places_of(operands) places of `each` bytes.
@@ -77,8 +74,9 @@ template <Fabric F, class Operand>
 [[gnu::noinline]] void fold_many(F& f, const Work& work, Operand operand, void* out,
                                  std::size_t count) {
   const std::size_t element = work.element_bytes, bytes = count * element;
-  const std::size_t each = std::min(round_up(bytes, line_bytes), fold_block_bytes);
-  const std::size_t block = bytes <= fold_block_bytes ? count : fold_block_bytes / element;
+  const std::size_t each = std::min(round_up(bytes, line_bytes), limits::fold_block_bytes);
+  const std::size_t block =
+      bytes <= limits::fold_block_bytes ? count : limits::fold_block_bytes / element;
   std::byte* const places = f.scratch(places_of(f.size()) * each);
   fold_blocks(places, each, block, work, f.size(), operand, out, count);
 }

@@ -13,16 +13,19 @@
 namespace tutti::coll {
 namespace nonblocking {
 
-constexpr bool always(const Facts&) { return true; }
+// They are not chosen by cost.
+constexpr double unknown(const Facts&, const Costs&) { return 0; }
 
 template <Fabric F, scan::Kind kind>
 inline constexpr Row<F> chain[] = {
-    {"chain", "each hands its prefix on to the next, in pieces", always, scan::chain<F, kind>}};
+    {{"chain", "each hands its prefix on to the next, in pieces", Needs::nothing, unknown},
+     scan::chain<F, kind>}};
 
 // The lowest levels of a tree are left to the ranks, as many as Work::levels says.
 template <Fabric F, Task (*run)(F&, const Work&)>
 inline constexpr Row<F> tree[] = {
-    {"tree", "a binomial tree, split between ranks and progress threads", always, run}};
+    {{"tree", "a binomial tree, split between ranks and progress threads", Needs::nothing, unknown},
+     run}};
 
 }  // namespace nonblocking
 

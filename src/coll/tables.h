@@ -16,7 +16,7 @@
 namespace tutti::coll {
 
 template <Fabric F>
-std::span<const Row<F>> rows_of(Collective collective) {
+constexpr std::span<const Row<F>> rows_of(Collective collective) {
   switch (collective) {
     case Collective::barrier:
       return barrier::rows<F>;

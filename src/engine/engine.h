@@ -8,9 +8,10 @@
 #include <memory>
 
 #include "base/status.h"
+#include "choice/learned.h"
+#include "choice/plans.h"
 #include "coll/coll.h"
 #include "engine/call.h"
-#include "engine/chooser.h"
 #include "engine/exchange.h"
 #include "engine/leaving.h"
 #include "engine/node.h"
@@ -48,8 +49,8 @@ void forget_last_way();  // so that one sees when the next call went to the MPI
 
 // What a member has chosen for a call of its own, and will learn from.
 struct Choices {
-  Chooser::Choice stores;  // plain or streaming
-  Chooser::Choice detour;  // the kernel's copy or the node segment
+  choice::Learner::Choice stores;  // plain or streaming
+  choice::Learner::Choice detour;  // the kernel's copy or the node segment
 };
 
 // A nonblocking collective, from Team::start() to Team::finish().
@@ -145,9 +146,6 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] Choices choose(bool blocking, coll::Collective collective, coll::Work& work,
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
-  using Row = coll::Row<fabric::NodeFabric>;
-  [[nodiscard]] const Row* row_of(coll::Collective collective, std::size_t bytes);
-  [[nodiscard]] const Row* late_row_of(coll::Collective collective, const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble refuse(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] Trouble fail(coll::Collective collective, const coll::Work& work);
@@ -169,14 +167,10 @@ class Team : public std::enable_shared_from_this<Team> {
   std::vector<int> members_;          // ranks in the node
   std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
   Speaker speaker_;
+  std::shared_ptr<const choice::Plans> plans_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
   Leaving leaving_;
-  struct {
-    coll::Collective collective{};
-    std::size_t bytes = 0;
-    const Row* row = nullptr;
-  } last_;
   // The last call of any(), and how the run() that follows ends where it cannot begin.
   struct {
     std::uint64_t call = 0;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/base.h"
+#include "choice/kept.h"
+#include "choice/measure.h"
 #include "commons/commons.h"
 #include "engine/forks.h"
 #include "engine/handover.h"
@@ -30,11 +33,15 @@ struct Arrival {
   std::int32_t world_rank;
   std::int32_t strict, by_rank;
   std::int32_t devices;  // Exchange::has_devices
+  choice::Forced forced;
 };
 // Round 2: the maker's invitation to the segment. (The others send nothing of use.)
 struct Invited {
   segment::Invitation invitation;
   std::int32_t ok;
+  std::int32_t measures;  // the costs of this machine are to be found out
+  choice::Costs costs;    // else
+  std::uint64_t slice;    // for that
 };
 // Round 3: what worked between this process and all the others of its host. Where some may not open
 // each other's descriptors, these are handed over, and a fourth round repeats the third.
@@ -87,6 +94,7 @@ class Node::Joining {
     if (!arrive() || !invite()) return no_allgather();
     if (!agree()) return no_allgather();
     if (asks_anybody() && (!hand_over() || !agree())) return no_allgather();
+    if (!agree_on_costs()) return no_allgather();
     node_->segment_.close_descriptor();
     if (!conclude())
       return status_.ok() ? Status::unsupported("another rank could not open the node segment")
@@ -110,7 +118,8 @@ class Node::Joining {
                        group_.world_rank < 0 ? group_.rank : group_.world_rank,
                        std::strcmp(options().check, "strict") == 0,
                        std::strcmp(options().order, "rank") == 0,
-                       group_.has_devices};
+                       group_.has_devices,
+                       choice::forced_by_options()};
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Seat> seats;
     std::vector<os::CpuMask> homes;
@@ -126,12 +135,14 @@ class Node::Joining {
       node_->strict_ = node_->strict_ || arrival.strict != 0;
       if (arrival.by_rank != 0) node_->order_ = coll::Order::rank;
       node_->has_devices_ = node_->has_devices_ || arrival.devices != 0;
+      node_->forced_ = choice::merge(node_->forced_, arrival.forced);
       seats.push_back(arrival.seat);
       homes.push_back(arrival.home);
       job = job & arrival.possible;
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
+    if (node_->rank_ == 0) Node::warn_of_unknown_algorithms();
     take_places(seats, homes, job);
     node_->oversubscribed_ = topology::oversubscribed(seats);
     node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
@@ -179,11 +190,10 @@ class Node::Joining {
     Invited invited{};
     if (node_->rank_ == 0) {
       status_ = node_->segment_.create();
-      if (status_.ok()) invited = {node_->segment_.invitation(), 1};
+      if (status_.ok()) invited = invitation_to_all();
     }
-    std::vector<Invited> invitations;
-    if (!gather(group_, invited, invitations)) return false;
-    const Invited& host = invitations[indices_[0]];
+    if (!gather(group_, invited, invitations_)) return false;
+    const Invited& host = invitations_[indices_[0]];
     invitation_ = host.invitation;
     node_->id_ = invitation_.nonce | 1;
     if (host.ok == 0) {
@@ -200,6 +210,61 @@ class Node::Joining {
     if (!lacks) return true;
     const Status opened = mailbox_.open(node_->size());
     if (!opened.ok()) log::info("descriptors cannot be received: %s failed", opened.what);
+    return true;
+  }
+
+  // The maker's. It knows the costs, or says that they are to be found out.
+  Invited invitation_to_all() {
+    Invited invited{node_->segment_.invitation(), 1, 0, choice::usual, 0};
+    const std::string_view wish = options().costs;
+    if (wish == "usual") return invited;
+    if (const auto kept = wish == "auto" ? choice::load_costs(choice::kept_file()) : std::nullopt) {
+      invited.costs = *kept;
+    } else if (node_->size() > 1 && !node_->oversubscribed_) {
+      invited.slice = node_->segment_.allocate_slice(2);
+      invited.measures = invited.slice != 0;
+    }
+    return invited;
+  }
+
+  // Where the maker of any host does not know them yet, all members take part in one more round.
+  bool agree_on_costs() {
+    const Invited& host = invitations_[indices_[0]];
+    choice::Costs mine = host.costs;
+    if (host.measures != 0 && everyone_is_attached()) mine = measure(host.slice);
+    node_->costs_ = mine;
+    const bool measures = std::any_of(invitations_.begin(), invitations_.end(),
+                                      [](const Invited& invited) { return invited.measures != 0; });
+    if (!measures) return true;
+    std::vector<choice::Costs> costs;
+    if (!gather(group_, mine, costs)) return false;
+    node_->costs_ = costs[indices_[0]];
+    return true;
+  }
+
+  // By the maker and the next one. The maker learns the costs.
+  choice::Costs measure(std::uint64_t slice) {
+    constexpr std::int64_t patience_ns = 50'000'000;
+    choice::Costs costs = choice::usual;
+    if (node_->rank_ > 1) return costs;
+    segment::Segment& segment = node_->segment_;
+    const auto role = node_->rank_ == 0 ? choice::Role::asks : choice::Role::answers;
+    const auto measured = choice::measure(role, *segment.desk(slice, node_->rank_),
+                                          *segment.desk(slice, 1 - node_->rank_), patience_ns);
+    segment.leave_slice(slice);
+    if (!measured) return costs;
+    costs = *measured;
+    if (std::strcmp(options().costs, "auto") == 0) {
+      const std::string file = choice::kept_file();
+      if (!choice::keep_costs(file, costs))
+        log::info("the costs of this machine could not be kept in %s", file.c_str());
+    }
+    return costs;
+  }
+
+  [[nodiscard]] bool everyone_is_attached() const {
+    for (int peer = 0; peer < node_->size(); ++peer)
+      if (verdict(peer).attached == 0) return false;
     return true;
   }
 
@@ -243,7 +308,7 @@ class Node::Joining {
   }
 
   bool conclude() {
-    bool attached = true;
+    const bool attached = everyone_is_attached();
     node_->ways_.mapped = node_->ways_.copied = true;
     node_->ways_.detours = allowed_.bounce;
     node_->ways_.windows = &node_->windows_;
@@ -251,7 +316,6 @@ class Node::Joining {
       for (const memory::Reach& reach : node->reaches_) reach.forget();
     });
     for (int peer = 0; peer < node_->size(); ++peer) {
-      attached = attached && verdict(peer).attached != 0;
       node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;
       node_->ways_.copied = node_->ways_.copied && verdict(peer).copied != 0;
     }
@@ -272,6 +336,7 @@ class Node::Joining {
   std::shared_ptr<Node> node_ = std::make_shared<Node>();
   std::vector<std::size_t> indices_;  // of the node's members in the group
   std::vector<Arrival> arrivals_;
+  std::vector<Invited> invitations_;
   std::vector<Verdict> verdicts_;
   segment::Invitation invitation_;
   os::Mailbox mailbox_;

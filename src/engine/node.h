@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "choice/plans.h"
 #include "coll/coll.h"
 #include "engine/exchange.h"
 #include "memory/memory.h"
@@ -51,6 +53,13 @@ class Node {
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
+  // What algorithms cost on this machine, and which ones are forced; the same on all members.
+  [[nodiscard]] const choice::Costs& costs() const { return costs_; }
+  [[nodiscard]] const choice::Forced& forced() const { return forced_; }
+  // Says which options name an algorithm that there is not, and which there are.
+  static void warn_of_unknown_algorithms();
+  // The plans of teams of so many ranks.
+  [[nodiscard]] std::shared_ptr<const choice::Plans> plans(int ranks);
   // Some members had a runtime of GPUs when they joined.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
   // How --comm-cores was carried out, for the report: "progress threads on core 1, ranks on core
@@ -81,6 +90,10 @@ class Node {
   bool oversubscribed_ = false;
   bool strict_ = false, has_devices_ = false;
   coll::Order order_ = coll::Order::tree;
+  choice::Costs costs_ = choice::usual;
+  choice::Forced forced_{};
+  std::mutex planning_;
+  std::map<int, std::shared_ptr<const choice::Plans>> plans_;  // under planning_
   progress::Settings progress_;
   std::string kept_free_;
   std::mutex looking_for_losses_;

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "base/base.h"
-#include "coll/late/rows.h"
-#include "coll/tables.h"
+#include "coll/plans.h"
 #include "engine/engine.h"
 #include "engine/mixup.h"
 #include "os/os.h"
@@ -189,17 +189,17 @@ std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& me
 }
 
 // This thread's.
-struct Choosers {
-  Distances distances;
-  Chooser stores{true};             // of blocking collectives
-  Chooser background_stores{true};  // of nonblocking ones, whose time is another
+struct Learners {
+  choice::Distances distances;
+  choice::Learner stores{true};             // of blocking collectives
+  choice::Learner background_stores{true};  // of nonblocking ones, whose time is another
   // It does not give up early: the first calls that go by the segment also touch its pages for the
   // first time, and say little.
-  Chooser detour{false};
+  choice::Learner detour{false};
 };
-Choosers& choosers() {
-  thread_local std::unique_ptr<Choosers> value;
-  if (value == nullptr) value = std::make_unique<Choosers>();
+Learners& learners() {
+  thread_local std::unique_ptr<Learners> value;
+  if (value == nullptr) value = std::make_unique<Learners>();
   return *value;
 }
 
@@ -226,16 +226,16 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-Chooser::Choice choose_stores(Chooser& chooser, coll::Collective collective, coll::Work& work,
-                              std::size_t moved, std::size_t distance) {
+choice::Learner::Choice choose_stores(choice::Learner& learner, coll::Collective collective,
+                                      coll::Work& work, std::size_t moved, std::size_t distance) {
   static const coll::Stores* const wanted = wanted_stores();
   if (wanted != nullptr) [[unlikely]] {
     work.stores = *wanted;
     return {};
   }
   work.stores = coll::Stores::plain;
-  if (moved < coll::large_bytes) return {};
-  const auto choice = chooser.choose(collective, moved, distance, false);
+  if (moved < limits::large_bytes) return {};
+  const auto choice = learner.choose(collective, moved, distance, false);
   if (choice.second) work.stores = coll::Stores::streaming;
   return choice;
 }
@@ -259,20 +259,52 @@ int who_decides(coll::Collective collective, const coll::Work& work) {
 void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabric::Route route) {
   if (ticks == 0) return;
   if (route == fabric::Route::mapped)
-    choosers().stores.learn(choices.stores, ticks, moved);
+    learners().stores.learn(choices.stores, ticks, moved);
   else
-    choosers().detour.learn(choices.detour, ticks, moved);
+    learners().detour.learn(choices.detour, ticks, moved);
 }
 
 // Too few bytes say nothing.
 void learn(const Pending& pending) {
-  const bool enough = pending.work_ticks != 0 && pending.worked_bytes >= Chooser::least_bytes;
+  const bool enough =
+      pending.work_ticks != 0 && pending.worked_bytes >= choice::Learner::least_bytes;
   if (enough && pending.route == fabric::Route::mapped)
-    choosers().background_stores.learn(pending.choices.stores, pending.work_ticks,
+    learners().background_stores.learn(pending.choices.stores, pending.work_ticks,
                                        pending.worked_bytes);
 }
 
 }  // namespace
+
+void Node::warn_of_unknown_algorithms() {
+  static std::atomic_flag said;  // a process may join more than one Node
+  const choice::Forced forced = choice::forced_by_options();
+  if (forced == choice::Forced{} || said.test_and_set()) return;
+  for (std::size_t i = 0; i < forced.size(); ++i) {
+    const auto collective = static_cast<Collective>(i);
+    std::string names;
+    bool found = forced[i] == 0;
+    for (const bool late : {false, true})
+      for (const auto& algorithm : coll::algorithms_of<fabric::NodeFabric>(collective, late)) {
+        found = found || choice::encode(algorithm.name) == forced[i];
+        const std::string name = std::string(", ") + algorithm.name;
+        if (names.find(name) == std::string::npos) names += name;
+      }
+    if (found) continue;
+    std::string variable = std::string("TUTTI_") + name_of(collective);
+    for (char& letter : variable)
+      letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    log::warn("%s is none of auto%s; auto is used", variable.c_str(), names.c_str());
+  }
+}
+
+std::shared_ptr<const choice::Plans> Node::plans(int ranks) {
+  const std::lock_guard lock(planning_);
+  auto& plans = plans_[ranks];
+  if (plans == nullptr)
+    plans = std::make_shared<const choice::Plans>(
+        coll::make_plans<fabric::NodeFabric>(ranks, costs_, forced_));
+  return plans;
+}
 
 Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
            bool has_devices)
@@ -281,12 +313,14 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       members_(std::move(members)),
       desks_(desks_of(node_->segment(), slice_, desks_each * members_.size())),
       speaker_(*node_, members_, desks_, rank, true, fabric_),
+      plans_(node_->plans(static_cast<int>(members_.size()))),
       host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
       leaving_(false, std::span(desks_).first(members_.size()), rank, host_, node_->patience()),
       strict_(node_->strict()),
       has_devices_(has_devices),
       order_(node_->order()) {
+  fabric_.set_costs(plans_->costs);
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }
@@ -312,24 +346,9 @@ bool Team::revoked() const {
   return desks_[static_cast<std::size_t>(rank())]->revoked.load(std::memory_order_relaxed) != 0;
 }
 
-// The first algorithm of its table that fits; programs repeat their calls.
-inline const Team::Row* Team::row_of(coll::Collective collective, std::size_t bytes) {
-  if (last_.row == nullptr || last_.bytes != bytes || last_.collective != collective) {
-    const auto rows = coll::rows_of<fabric::NodeFabric>(collective);
-    last_ = {collective, bytes, coll::first_that_fits(rows, {size(), bytes})};
-  }
-  return last_.row;
-}
-
-const Team::Row* Team::late_row_of(coll::Collective collective, const coll::Work& work) const {
-  return coll::first_that_fits(coll::late_rows_of<fabric::NodeFabric>(collective),
-                               {size(), work.bytes()});
-}
-
 // False when it met an error.
 inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
-  const Row* row =
-      work.operands == nullptr ? row_of(collective, work.bytes()) : late_row_of(collective, work);
+  const auto* row = coll::row_of<fabric::NodeFabric>(*plans_, collective, work);
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
   return task.done() && !host_.failed() && !host_.has_read_in_vain();
@@ -338,12 +357,12 @@ inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
 Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,
                      std::size_t moved) {
   Choices choices;
-  Choosers& learned = choosers();
+  Learners& learned = learners();
   const std::size_t distance = learned.distances.of(written_by(work), moved);
   work.detour = false;
   if (node_->ways().detours && work.operands == nullptr &&
       who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
-    const bool small = moved < coll::copied_bytes;
+    const bool small = moved < limits::copied_bytes;
     // Which way is faster shows in the time that all members take, and only blocking calls have it.
     choices.detour = blocking ? learned.detour.choose(collective, moved, distance, small)
                               : learned.detour.choose_known(collective, moved, distance, small);
@@ -352,7 +371,8 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
     choices.stores = choose_stores(blocking ? learned.stores : learned.background_stores,
                                    collective, work, moved, distance);
   }
-  work.timed = choices.stores.sample != Chooser::none || choices.detour.sample != Chooser::none;
+  work.timed = choices.stores.sample != choice::Learner::none ||
+               choices.detour.sample != choice::Learner::none;
   return choices;
 }
 
@@ -372,7 +392,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   work.order = order_;
   const std::size_t moved = moved_bytes(work);
   Choices choices;
-  if (moved >= Chooser::least_bytes) choices = choose(true, collective, work, moved);
+  if (moved >= choice::Learner::least_bytes) choices = choose(true, collective, work, moved);
   host_.begin_call(work.timed);
 
   // The lines of a barrier carry this call, too, and everyone in it reads those of others.
@@ -462,7 +482,7 @@ Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
       speaker(*team.node_, team.members_, team.desks_, team.rank(), false, lane),
       lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
-           speaker.emergencies(), desks, team.rank(),
+           speaker.emergencies(), desks, team.rank(), team.plans_,
            {&team,
             [](void* self, progress::Operation& first) {
               static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
@@ -506,7 +526,7 @@ void Team::start(Pending& pending) {
   pending.number = background_->leaving.number();
   pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
-  if (pending.bytes >= Chooser::least_bytes)
+  if (pending.bytes >= choice::Learner::least_bytes)
     pending.choices = choose(false, pending.collective, work, pending.bytes);
   pending.lane = &background_->lane;
   pending.owner = shared_from_this();

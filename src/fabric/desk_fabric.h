@@ -44,6 +44,9 @@ class DeskFabric {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(desks_.size()); }
   [[nodiscard]] Host& host() { return host_; }
+  // What things cost here; the usual until somebody knows better. The costs outlive the fabric.
+  [[nodiscard]] const choice::Costs& costs() const { return *costs_; }
+  void set_costs(const choice::Costs& costs) { costs_ = &costs; }
 
   // A collective begins; `call` says which, and must be the same on every member.
   void begin(std::uint64_t call) {
@@ -294,6 +297,7 @@ class DeskFabric {
   int rank_;
   Step step_;
   Step first_step_ = 0;
+  const choice::Costs* costs_ = &choice::usual;
   Step everyone_done_;  // every peer is known to have finished this one
   std::uint64_t call_ = 0;
 };

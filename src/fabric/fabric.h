@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <span>
 
+#include "choice/costs.h"
 #include "fabric/task.h"
 #include "memory/memory.h"
 #include "segment/segment.h"
@@ -61,6 +62,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                           void* buffer, const void* source, std::size_t n) {
                    { f.rank() } -> std::same_as<int>;
                    { f.size() } -> std::same_as<int>;
+                   // What things cost on this machine; the same on all members.
+                   { f.costs() } -> std::same_as<const choice::Costs&>;
                    { f.next_step() } -> std::same_as<Step>;
                    { f.room(step) } -> Awaitable;
                    { f.staging_room(step) } -> Awaitable;

@@ -14,8 +14,6 @@ namespace {
 
 using fabric::Executor;
 
-// The thread that posts an operation does it at once if it moves at most so many bytes.
-constexpr std::size_t small_bytes = std::size_t{2} << 10;
 constexpr std::int64_t first_nap_ns = 50'000;
 constexpr std::int64_t longest_nap_ns = 1'000'000;
 constexpr std::int64_t sleep_ns = 3'600'000'000'000;
@@ -27,11 +25,6 @@ constexpr int dedicated_yields = 20'000;
 constexpr int rounds_per_look = 8;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
-// Such a rank yields twice for an operation of so many bytes or more, however long that takes. It
-// yields once when it has posted: nothing can go on until the others that share its core have
-// posted too. And once before it drives in a wait: others may still compute on that core, and the
-// thread drives meanwhile.
-constexpr std::size_t courteous_bytes = std::size_t{128} << 10;
 
 // Pushes to a list whose latest is first.
 void push(std::atomic<Operation*>& list, Operation& operation) {
@@ -70,7 +63,7 @@ void Driver::configure(const Settings& settings) {
 }
 
 void Driver::post(Operation& operation) {
-  const bool yields = served() && operation.bytes >= courteous_bytes;
+  const bool yields = served() && operation.bytes >= limits::courteous_bytes;
   outstanding_.fetch_add(1, std::memory_order_relaxed);
   unfinished_.fetch_add(1, std::memory_order_relaxed);
   push(arrivals_, operation);
@@ -129,7 +122,7 @@ void Driver::begin_arrived(Executor driver) {
   admit();
   Queue finished;
   for (Lane* lane : lanes_)
-    if (!lane->running()) lane->advance(driver, !lane->is_small(small_bytes), finished);
+    if (!lane->running()) lane->advance(driver, !lane->is_small(limits::small_bytes), finished);
   settle(finished);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/lane.h"
 
-#include "coll/late/rows.h"
-#include "coll/tables.h"
+#include "coll/plans.h"
 
 namespace tutti::progress {
 namespace {
@@ -29,20 +28,20 @@ class Binding {
 
 Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
            fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
-           Fall fall)
+           std::shared_ptr<const choice::Plans> plans, Fall fall)
     : host_(std::move(peers), ways, patience, emergencies),
       desks_(desks),
       fall_(fall),
-      fabric_(host_, desks_, rank) {}
+      plans_(std::move(plans)),
+      fabric_(host_, desks_, rank) {
+  fabric_.set_costs(plans_->costs);
+}
 
 void Lane::start(Operation& operation) {
   fabric_.begin(operation.call);
-  const bool late = operation.work.operands != nullptr;
-  host_.begin_call(operation.work.timed, late);
-  const coll::Facts facts{fabric_.size(), operation.work.bytes()};
-  const auto rows = late ? coll::late_rows_of<fabric::LaneFabric>(operation.collective)
-                         : coll::rows_of<fabric::LaneFabric>(operation.collective);
-  if (const auto* row = coll::first_that_fits(rows, facts))
+  host_.begin_call(operation.work.timed, operation.work.operands != nullptr);
+  if (const auto* row =
+          coll::row_of<fabric::LaneFabric>(*plans_, operation.collective, operation.work))
     task_.emplace(row->run(fabric_, operation.work));
 }
 

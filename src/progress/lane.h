@@ -4,10 +4,12 @@
 // So when a later one waits for an earlier one, that had to happen anyway.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "choice/plans.h"
 #include "fabric/lane.h"
 #include "progress/operation.h"
 
@@ -25,7 +27,7 @@ class Lane {
  public:
   Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
        fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
-       Fall fall = {});
+       std::shared_ptr<const choice::Plans> plans, Fall fall = {});
 
   void add(Operation& operation) { queue_.push(operation); }
   [[nodiscard]] bool idle() const { return queue_.empty(); }
@@ -57,6 +59,7 @@ class Lane {
   fabric::LaneHost host_;
   std::span<fabric::Desk* const> desks_;
   Fall fall_;
+  std::shared_ptr<const choice::Plans> plans_;
   fabric::LaneFabric fabric_;
   Queue queue_;  // the first is under way once task_ is there
   std::optional<fabric::Task> task_;

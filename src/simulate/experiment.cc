@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "coll/nonblocking.h"
-#include "coll/tables.h"
+#include "coll/plans.h"
 
 namespace tutti::simulate {
 namespace {
@@ -40,6 +40,7 @@ std::uint64_t sum_of(int ranks, std::size_t i) {
 Chip::Chip(fabric::Machine machine, const progress::Layout& layout, progress::Placement placement)
     : ranks_(static_cast<int>(layout.application.size())),
       scale_(machine.scale),
+      plans_(coll::make_plans<TimedFabric>(ranks_, choice::usual)),
       timed_(std::make_unique<fabric::TimedMachine>(machine, seats_of(layout, placement))),
       buffers_(layout.application.size()) {}
 
@@ -53,8 +54,7 @@ std::int64_t Chip::run(const Case& what, const fabric::Program& program) {
     const coll::Work& work = works[static_cast<std::size_t>(f.rank())];
     if (what.algorithms == Algorithms::paper)
       return coll::nonblocking_rows_of<TimedFabric>(what.collective)[0].run(f, work);
-    const coll::Facts facts{f.size(), work.bytes()};
-    return coll::first_that_fits(coll::rows_of<TimedFabric>(what.collective), facts)->run(f, work);
+    return coll::row_of<TimedFabric>(plans_, what.collective, work)->run(f, work);
   };
   if (!timed_->run(body, program) || !right(what, count)) return -1;
   return timed_->end_ns();
@@ -127,6 +127,10 @@ bool Chip::right(const Case& what, std::size_t count) const {
     }
   }
   return true;
+}
+
+std::vector<choice::Algorithm> table_of(Collective collective, bool late) {
+  return coll::algorithms_of<TimedFabric>(collective, late);
 }
 
 std::int64_t blocking_on_all_ns(const fabric::Machine& machine, const progress::Chip& chip,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "choice/plans.h"
 #include "coll/coll.h"
 #include "fabric/timed.h"
 #include "progress/placement.h"
@@ -55,9 +56,13 @@ class Chip {
 
   int ranks_;
   std::size_t scale_;
+  choice::Plans plans_;
   std::unique_ptr<fabric::TimedMachine> timed_;
   std::vector<Buffers> buffers_;
 };
+
+// What the chooser weighs for a collective; late: with an operation of the program's own.
+[[nodiscard]] std::vector<choice::Algorithm> table_of(coll::Collective collective, bool late);
 
 // How long all cores of the chip take for the blocking collective.
 [[nodiscard]] std::int64_t blocking_on_all_ns(const fabric::Machine& machine,

@@ -3,8 +3,10 @@
 // The `tutti` command reads it.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "probe/json.h"
+#include "simulate/explain.h"
 #include "simulate/request.h"
 
 namespace tutti::simulate {
@@ -116,7 +118,23 @@ bool answer(const Request& request, Json& json) {
   return true;
 }
 
+int print(const Json& json) {
+  return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int explain(int count, char** words) {
+  Question question;
+  if (!parse(count, words, question)) {
+    std::fputs("usage: tutti-simulate explain COLLECTIVE BYTES RANKS 0|1\n", stderr);
+    return 2;
+  }
+  Json json;
+  explain(question, json);
+  return print(json);
+}
+
 int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], "explain") == 0) return explain(count - 2, words + 2);
   Request request;
   const std::string problem = parse(count, words, request);
   if (!problem.empty()) {
@@ -129,7 +147,7 @@ int main(int count, char** words) {
                stderr);
     return EXIT_FAILURE;
   }
-  return std::puts(json.text().c_str()) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+  return print(json);
 }
 
 }  // namespace

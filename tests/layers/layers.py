@@ -10,7 +10,9 @@ from pathlib import Path
 # Not layers of the library: programs, and what each may use.
 PROGRAMS = {
     "probe": {"base", "os", "model", "probe"},
-    "simulate": {"base", "reduce", "fabric", "coll", "progress", "probe", "simulate"},
+    "simulate": {
+        *("base", "os", "reduce", "choice", "fabric", "coll", "progress", "probe", "simulate"),
+    },
 }
 SUFFIXES = {".h", ".cc", ".def"}
 MOST_LINES = 600

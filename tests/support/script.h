@@ -66,7 +66,7 @@ std::vector<Algorithm> all_algorithms() {
 
 template <fabric::Fabric F>
 std::string name_of(const Algorithm& algorithm) {
-  return std::string(coll::name_of(algorithm.collective)) + "_" +
+  return std::string(coll::name_of(algorithm.collective)) + (algorithm.late ? "_late_" : "_") +
          all_rows<F>(algorithm.collective)[algorithm.row].name;
 }
 
@@ -119,8 +119,8 @@ inline std::size_t draw_bytes(std::mt19937_64& random, std::size_t element) {
   constexpr std::size_t edges[] = {1,         segment::payload_bytes,
                                    2 * kib,   8 * kib,
                                    64 * 40,   segment::staging_bytes,
-                                   32 * kib,  coll::direct_bytes,
-                                   64 * kib,  coll::copied_bytes,
+                                   32 * kib,  8 * kib,
+                                   64 * kib,  limits::copied_bytes,
                                    96 * kib,  2 * segment::staging_bytes,
                                    128 * kib, 256 * kib,
                                    512 * kib, 1024 * kib + 4096};

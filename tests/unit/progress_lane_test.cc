@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "progress/progress.h"
+#include "support/plans.h"
 #include "support/scene.h"
 #include "support/seeds.h"
 #include "support/thread_ranks.h"
@@ -43,7 +44,7 @@ class Player {
       : scene_(scene),
         rank_(rank),
         lane_(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-              ranks.desks(), rank),
+              ranks.desks(), rank, usual_plans<fabric::LaneFabric>(scene.script().ranks)),
         operations_(scene.script().ops.size()) {
     driver_.configure(settings);
   }
@@ -141,7 +142,8 @@ std::string compute_elsewhere(std::uint64_t seed, int ranks, Between between) {
   std::vector<std::unique_ptr<Lane>> lanes;
   for (int rank = 0; rank < ranks; ++rank) {
     lanes.push_back(std::make_unique<Lane>(desks.peers(), desks.ways(), segment::Patience{},
-                                           ThreadRanks::emergencies(), desks.desks(), rank));
+                                           ThreadRanks::emergencies(), desks.desks(), rank,
+                                           usual_plans<fabric::LaneFabric>(ranks)));
     for (std::size_t i = 0; i < script.ops.size(); ++i) {
       Operation operation;
       operation.collective = script.ops[i].algorithm.collective;
@@ -295,7 +297,8 @@ TEST(Driver, BeginsAnewAfterItsThreadWasStopped) {
 struct Member {
   Member(ThreadRanks& ranks, int rank, const Settings& settings = {.thread = false})
       : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-             ranks.desks(), rank) {
+             ranks.desks(), rank,
+             usual_plans<fabric::LaneFabric>(static_cast<int>(ranks.desks().size()))) {
     driver.configure(settings);
     operation.lane = &lane;
     operation.work.timed = true;

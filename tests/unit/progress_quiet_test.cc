@@ -6,6 +6,7 @@
 
 #include "progress/progress.h"
 #include "support/count_syscalls.h"
+#include "support/plans.h"
 #include "support/thread_ranks.h"
 
 namespace tutti::test {
@@ -57,7 +58,8 @@ TEST_F(QuietWait, InABlockingCollective) {
 struct Member {
   Member(ThreadRanks& ranks, int rank, const Settings& settings)
       : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-             ranks.desks(), rank) {
+             ranks.desks(), rank,
+             usual_plans<fabric::LaneFabric>(static_cast<int>(ranks.desks().size()))) {
     driver.configure(settings);
   }
   void post_barrier() {

@@ -2,6 +2,7 @@
 // Allgather and Allgatherv.
 #pragma once
 
+#include "coll/exchange/costs.h"
 #include "coll/exchange/everybody.h"
 #include "coll/exchange/line.h"
 
@@ -9,9 +10,9 @@ namespace tutti::coll::allgather {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "blocks ride in the flags", [](const Facts& x) { return fits_line(x.bytes); },
+    {{"line", "blocks ride in the flags", Needs::known_line, exchange::line_ns},
      exchange::line<F, exchange::Senders::everyone>},
-    {"exchange", "everyone reads everyone's block", [](const Facts&) { return true; },
+    {{"exchange", "everyone reads everyone's block", Needs::nothing, exchange::exchange_ns},
      exchange::everybody<F>},
 };
 

@@ -2,6 +2,7 @@
 // Allreduce shares its algorithms with Reduce. "The root" there is everyone.
 #pragma once
 
+#include "coll/reduce/costs.h"
 #include "coll/reduce/direct.h"
 #include "coll/reduce/line.h"
 
@@ -24,11 +25,10 @@ Task direct(F& f, const Work& work) {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "payloads ride in the flags, everyone folds",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F>},
-    {"staged", "through slots in the segment",
-     [](const Facts& x) { return x.bytes < direct_bytes; }, staged<F>},
-    {"direct", "operands read in place, a slice a member", [](const Facts&) { return true; },
+    {{"line", "payloads ride in the flags, everyone folds", Needs::line, reduction::line_ns},
+     line<F>},
+    {{"staged", "through slots in the segment", Needs::nothing, reduction::staged_ns}, staged<F>},
+    {{"direct", "operands read in place, a slice a member", Needs::nothing, reduction::direct_ns},
      direct<F>},
 };
 

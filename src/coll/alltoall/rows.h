@@ -2,6 +2,7 @@
 // Alltoall, Alltoallv and Alltoallw.
 #pragma once
 
+#include "coll/exchange/costs.h"
 #include "coll/exchange/everybody.h"
 #include "coll/exchange/line.h"
 
@@ -9,9 +10,10 @@ namespace tutti::coll::alltoall {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "all blocks of a sender ride in its flag", fits_line_of_others,
+    {{"line", "all blocks of a sender ride in its flag", Needs::line_of_others,
+      exchange::line_of_others_ns},
      exchange::line<F, exchange::Senders::everyone>},
-    {"exchange", "everyone reads its block of everyone's", [](const Facts&) { return true; },
+    {{"exchange", "everyone reads its block of everyone's", Needs::nothing, exchange::exchange_ns},
      exchange::everybody<F>},
 };
 

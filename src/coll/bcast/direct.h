@@ -16,7 +16,8 @@ struct Copy {
   // From the root's card alone, which every member sees.
   Copy(std::size_t all, const Card& root)
       : bytes(all),
-        chunk_bytes(chunk_of(all, std::size_t{root.way == Way::mapped ? 64u : 256u} << 10)) {}
+        chunk_bytes(chunk_of(all, root.way == Way::mapped ? limits::mapped_chunk_bytes
+                                                          : limits::copied_chunk_bytes)) {}
   [[nodiscard]] std::uint32_t chunks() const {
     return static_cast<std::uint32_t>(divide_up(bytes, chunk_bytes));
   }

@@ -6,17 +6,27 @@
 
 namespace tutti::coll::bcast {
 
-// Below two chunks the root and a receiver cannot share the work. Then pieces are faster: the root
-// fills one while the receivers empty another.
-inline constexpr std::size_t shared_bytes = 2 * direct_bytes;
+// The root fills a piece while the receivers empty another.
+inline double staged_ns(const Facts& x, const Costs& c) {
+  const std::size_t piece = std::min(x.bytes, limits::least_bcast_piece_bytes);
+  return choice::posts_ns(c, 1, 0) + choice::slots_ns(c, (x.bytes + piece) / 2);
+}
+// The root does a part of each receiver's work, where there is more than a chunk of it.
+inline double direct_ns(const Facts& x, const Costs& c) {
+  if (x.bytes < limits::shared_bytes) return choice::meeting_ns(c, x.ranks - 1) + staged_ns(x, c);
+  const auto chunk = static_cast<double>(chunk_of(x.bytes, limits::mapped_chunk_bytes));
+  const auto bytes = static_cast<double>(x.bytes);
+  const double part = std::max(std::min(chunk, bytes), bytes * (1 - 1.0 / x.ranks));
+  return choice::meeting_ns(c, x.ranks - 1) + choice::copies_ns(c, part);
+}
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "the payload rides in the root's flag",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F>},
-    {"staged", "through the root's slots in the segment",
-     [](const Facts& x) { return x.bytes < shared_bytes; }, staged<F>},
-    {"direct", "between the users' buffers, the root helping", [](const Facts&) { return true; },
+    {{"line", "the payload rides in the root's flag", Needs::line,
+      [](const Facts& x, const Costs& c) { return choice::posts_ns(c, 1, x.bytes); }},
+     line<F>},
+    {{"staged", "through the root's slots in the segment", Needs::nothing, staged_ns}, staged<F>},
+    {{"direct", "between the users' buffers, the root helping", Needs::nothing, direct_ns},
      direct<F>},
 };
 

@@ -12,8 +12,8 @@ Task staged(F& f, const Work& work) {
   auto* buffer = static_cast<std::byte*>(work.recv);
   Step step = 0;
   f.take(Route::staged);
-  constexpr std::size_t least = std::size_t{4} << 10, most = segment::staging_bytes / 2;
-  const std::size_t each = piece_of(work.bytes(), least, most);
+  const std::size_t each =
+      piece_of(work.bytes(), limits::least_bcast_piece_bytes, limits::most_bcast_piece_bytes);
   for (std::size_t done = 0; done < work.bytes(); done += each) {
     const std::size_t piece = std::min(each, work.bytes() - done);
     step = f.next_step();
@@ -24,7 +24,7 @@ Task staged(F& f, const Work& work) {
     } else {
       co_await f.posted(work.root, step);
       reduce::copy(buffer + done, f.staging(work.root, step), piece);
-      if (f.size() == 2) hand_back(f.staging(work.root, step), piece);
+      if (f.size() == 2) hand_back(f, f.staging(work.root, step), piece);
     }
     f.finish(step);  // after each piece, so that the root may go on
   }

@@ -52,14 +52,12 @@ struct Entry {
 inline constexpr int most_listed = 1024;
 static_assert(most_listed * sizeof(Entry) <= segment::staging_bytes);
 
-// Where data with gaps passes through on its way to or from memory that only the kernel reaches.
-inline constexpr std::size_t bounce_bytes = std::size_t{256} << 10;
-
-// body(begin, bytes) for pieces of at most bounce_bytes, cut where the layout likes it.
+// body(begin, bytes) for pieces of at most limits::bounce_bytes, cut where the layout likes it.
 template <class Body>
 void for_pieces(const Block& block, std::size_t bytes, Body body) {
   const std::size_t grain = block.layout != nullptr ? block.layout->grain() : 1;
-  const std::size_t piece = grain < bounce_bytes ? bounce_bytes / grain * grain : bounce_bytes;
+  const std::size_t piece =
+      grain < limits::bounce_bytes ? limits::bounce_bytes / grain * grain : limits::bounce_bytes;
   for (std::size_t begin = 0; begin < bytes; begin += piece)
     body(begin, std::min(piece, bytes - begin));
 }
@@ -78,7 +76,7 @@ template <Fabric F>
 struct Bounce {
   F& f;
   std::size_t before = 0;
-  std::byte* operator()() const { return f.scratch(before + bounce_bytes) + before; }
+  std::byte* operator()() const { return f.scratch(before + limits::bounce_bytes) + before; }
 };
 
 // Copies what a member sends itself, for which there is room. If both blocks have gaps the data

@@ -39,7 +39,7 @@ class Incoming {
             header_.shape == Shape::listed ? entry(index).card.address : at;
         std::byte* const from = f_.staging(peer_, step_) + offset;
         unpack(into, 0, from, bytes);
-        if (alone || header_.shape != Shape::single) hand_back(from, bytes);
+        if (alone || header_.shape != Shape::single) hand_back(f_, from, bytes);
         return;
       }
       case Mode::direct:

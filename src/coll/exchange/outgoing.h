@@ -120,7 +120,7 @@ class Outgoing {
     if (use_ == Use::swapped && way == Way::copied) way = Way::staged;
     way_ = way;
     const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
-    const std::size_t least = way == Way::mapped ? chosen_direct_bytes : copied_bytes;
+    const std::size_t least = way == Way::mapped ? f_.costs().direct_bytes : limits::copied_bytes;
     if (fits && (longest() < least || way == Way::staged)) return Mode::packed;
     return way == Way::staged ? Mode::streamed : Mode::direct;
   }
@@ -130,7 +130,7 @@ class Outgoing {
   }
 
   // Memory for a copy without gaps: the same whenever it is asked for, with a bounce buffer behind.
-  [[nodiscard]] std::byte* copy() { return f_.scratch(total_ + bounce_bytes); }
+  [[nodiscard]] std::byte* copy() { return f_.scratch(total_ + limits::bounce_bytes); }
 
   // Packs one block after another. The block for this member itself is left out. `hole`: its place
   // stays free.

@@ -60,7 +60,7 @@ Task pairwise(F& f, const Outgoing<F>& mine, const Streams<F>& streams, Step bef
         co_await f.posted(q, step);
         const std::size_t bytes = std::min(piece, block.bytes - begin);
         unpack(block, begin, place(q, round), bytes);
-        hand_back(place(q, round), bytes);
+        hand_back(f, place(q, round), bytes);
       }
       f.finish(step);
     }

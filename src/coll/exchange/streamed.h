@@ -66,7 +66,7 @@ class Streams {
         const std::size_t bytes = std::min(piece_, source.into.bytes - begin);
         std::byte* const from = part(source.peer, step, f_.rank());
         unpack(source.into, begin, from, bytes);
-        if (!single_ || f_.size() == 2) hand_back(from, bytes);
+        if (!single_ || f_.size() == 2) hand_back(f_, from, bytes);
       }
       f_.finish(step);
     }

@@ -41,7 +41,7 @@ Task drink(F& f, int peer, const Block& into, std::size_t bytes, Step step) {
     co_await f.produced(peer, step, i + 1);
     const std::size_t piece = std::min(segment::staging_bytes, bytes - begin);
     unpack(into, begin, f.staging(peer, i), piece);
-    hand_back(f.staging(peer, i), piece);
+    hand_back(f, f.staging(peer, i), piece);
     f.land(peer, step);
   }
 }
@@ -82,7 +82,7 @@ Task receive(F& f, const Work& work) {
   const Bounce<F> bounce{f};
   bool asked = false;
   for (int q = 0; q < f.size(); ++q)
-    asked = asked || (q != me && in(q).bytes >= chosen_direct_bytes);
+    asked = asked || (q != me && in(q).bytes >= f.costs().direct_bytes);
   if (asked) {
     lent.emplace(f, work.in, Use::written);
     co_await lent->room(step);

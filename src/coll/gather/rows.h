@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "coll/exchange/costs.h"
 #include "coll/exchange/line.h"
 #include "coll/gather/exchange.h"
 
@@ -8,9 +9,9 @@ namespace tutti::coll::gather {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "blocks ride in the flags", [](const Facts& x) { return fits_line(x.bytes); },
+    {{"line", "blocks ride in the flags", Needs::known_line, exchange::line_ns},
      exchange::line<F, exchange::Senders::others>},
-    {"exchange", "everyone writes its block to the root's", [](const Facts&) { return true; },
+    {{"exchange", "everyone writes its block to the root's", Needs::nothing, exchange::exchange_ns},
      gather<F>},
 };
 

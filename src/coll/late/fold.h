@@ -15,7 +15,7 @@ template <class Operand>
 void fold_all(const Work& work, int operands, Operand operand, std::size_t count) {
   if (fold_few(work, operands, operand, work.recv, count)) return;
   const std::size_t element = work.element_bytes;
-  const std::size_t block = std::clamp<std::size_t>(fold_block_bytes / element, 1, count);
+  const std::size_t block = std::clamp<std::size_t>(limits::fold_block_bytes / element, 1, count);
   const std::size_t each = round_up(block * element, line_bytes);
   const std::size_t room = places_of(operands) * each;
   const std::unique_ptr<std::byte, void (*)(void*)> places(

@@ -22,9 +22,12 @@ using reduction::everyone;
 
 namespace detail {
 
+// The first one that fits; the last one fits all.
 template <Fabric F>
 Task run_row(std::span<const Row<F>> rows, F& f, const Work& work, std::size_t bytes) {
-  return first_that_fits(rows, {f.size(), bytes})->run(f, work);  // the last one fits all
+  std::size_t i = 0;
+  while (!rows[i].fits({f.size(), bytes})) ++i;
+  return rows[i].run(f, work);
 }
 
 inline Block block_at(const void* data, std::size_t bytes) {

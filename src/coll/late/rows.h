@@ -25,19 +25,22 @@ Task line_for(F& f, const Work& work) {
 template <Fabric F, Task (*line)(F&, const Work&), Task (*gather)(F&, const Work&),
           Task (*direct)(F&, const Work&)>
 inline constexpr Row<F> rows[] = {
-    {"late_line", "operands ride in the flags, and are folded when that is over",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line},
-    {"late_gathered", "operands are gathered, and folded when that is over",
-     [](const Facts& x) { return x.bytes < direct_bytes; }, gather},
-    {"late_direct", "operands read in place, a slice a member, by who may",
-     [](const Facts&) { return true; }, direct},
+    {{"line", "operands ride in the flags, and are folded when that is over", Needs::line,
+      reduction::line_ns},
+     line},
+    {{"gathered", "operands are gathered, and folded when that is over", Needs::nothing,
+      reduction::staged_ns},
+     gather},
+    {{"direct", "operands read in place, a slice a member, by who may", Needs::nothing,
+      reduction::direct_ns},
+     direct},
 };
 
 }  // namespace late
 
 // Collectives that compute nothing have none.
 template <Fabric F>
-std::span<const Row<F>> late_rows_of(Collective collective) {
+constexpr std::span<const Row<F>> late_rows_of(Collective collective) {
   switch (collective) {
     case Collective::reduce:
       return late::rows<F, late::line_for<F, late::the_root>, late::gather_for<F, late::the_root>,

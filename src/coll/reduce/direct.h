@@ -22,9 +22,6 @@ inline bool is_in_place(const Cards& cards) {
   return cards.send.address == cards.recv.address && cards.send.way == cards.recv.way;
 }
 
-inline constexpr std::size_t mapped_chunk_bytes = std::size_t{64} << 10;
-inline constexpr std::size_t copied_chunk_bytes = std::size_t{256} << 10;
-
 // The fold of one chunk by one member, whoever's slice it is from.
 template <Fabric F>
 class Chunk {
@@ -65,7 +62,7 @@ class Chunk {
   }
 
   static constexpr std::size_t block_bytes(bool mapped) {
-    return mapped ? fold_block_bytes : copied_chunk_bytes;
+    return mapped ? limits::fold_block_bytes : limits::copied_chunk_bytes;
   }
 
   void fold_block(std::size_t offset, std::size_t count) {
@@ -152,7 +149,7 @@ Task direct_to(F& f, const Work& work, int root) {
   const detail::Cards& first = table.cards()[0];
   const bool chosen = first.send.way == Way::copied || first.recv.way == Way::copied;
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable || (!mapped && !chosen && work.bytes() < copied_bytes)) {
+  if (!reachable || (!mapped && !chosen && work.bytes() < limits::copied_bytes)) {
     f.finish(step);
     f.begin_work();
     if (late)
@@ -167,7 +164,7 @@ Task direct_to(F& f, const Work& work, int root) {
   }
 
   f.take(mapped ? Route::mapped : Route::copied);
-  const std::size_t most = mapped ? detail::mapped_chunk_bytes : detail::copied_chunk_bytes;
+  const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
   std::size_t longest = 0;
   for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
   const std::size_t chunk = sliced::chunk_of(work, longest, most);
@@ -179,7 +176,8 @@ Task direct_to(F& f, const Work& work, int root) {
   const int passes = root == everyone ? 2 * (ranks - 1) : ranks - 1;
   if (in_turn) {
     const std::size_t piece = detail::turn_bytes(longest * work.element_bytes, mapped) /
-                              fold_block_bytes * (fold_block_bytes / work.element_bytes);
+                              limits::fold_block_bytes *
+                              (limits::fold_block_bytes / work.element_bytes);
     const auto fold_mine = [&](std::size_t begin, std::size_t count) {
       fold(f.rank(), begin, count);
     };

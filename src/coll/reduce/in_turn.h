@@ -16,8 +16,8 @@ namespace tutti::coll::reduction::detail {
 
 // The size of a piece. Even small parts are cut, as all others are a piece behind the first member.
 constexpr std::size_t turn_bytes(std::size_t longest, bool mapped) {
-  const std::size_t least = mapped ? fold_block_bytes : 4 * fold_block_bytes;
-  const std::size_t most = mapped ? 8 * fold_block_bytes : 16 * fold_block_bytes;
+  const std::size_t least = mapped ? limits::fold_block_bytes : 4 * limits::fold_block_bytes;
+  const std::size_t most = mapped ? 8 * limits::fold_block_bytes : 16 * limits::fold_block_bytes;
   return std::clamp(longest / 16, least, most);
 }
 

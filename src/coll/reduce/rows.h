@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "coll/reduce/costs.h"
 #include "coll/reduce/direct.h"
 #include "coll/reduce/line.h"
 
@@ -8,12 +9,9 @@ namespace tutti::coll::reduction {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "payloads ride in the flags, the root folds",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F>},
-    {"staged", "through slots in the segment",
-     [](const Facts& x) { return x.bytes < direct_bytes; }, staged<F>},
-    {"direct", "operands read in place, a slice a member", [](const Facts&) { return true; },
-     direct<F>},
+    {{"line", "payloads ride in the flags, the root folds", Needs::line, line_ns}, line<F>},
+    {{"staged", "through slots in the segment", Needs::nothing, staged_ns}, staged<F>},
+    {{"direct", "operands read in place, a slice a member", Needs::nothing, direct_ns}, direct<F>},
 };
 
 }  // namespace tutti::coll::reduction

@@ -17,11 +17,6 @@ inline constexpr int each_owner = -2;  // each member wants its part: Reduce_sca
 
 namespace detail {
 
-// Reading P operands of this size costs less than a second step.
-inline constexpr std::size_t whole_bytes = std::size_t{8} << 10;
-// A smaller piece costs more in flags than it gains in overlap.
-inline constexpr std::size_t least_piece_bytes = std::size_t{2} << 10;
-
 template <Fabric F>
 bool wants_result(const F& f, int root) {
   return root < 0 || root == f.rank();
@@ -32,7 +27,7 @@ Task staged_whole(F& f, const Work& work, int root) {
   constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
   const std::size_t piece =
-      piece_of(work.bytes(), least_piece_bytes, segment::staging_bytes) / element;
+      piece_of(work.bytes(), limits::least_reduce_piece_bytes, segment::staging_bytes) / element;
   const std::size_t pieces = divide_up(work.count, piece);
   const auto size_of = [&](std::size_t k) { return std::min(piece, work.count - k * piece); };
   const bool gets = wants_result(f, root);
@@ -163,7 +158,7 @@ template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
   f.take(Route::staged);
   const bool pair_to_root = f.size() == 2 && root != everyone;
-  if (pair_to_root || work.bytes() <= detail::whole_bytes)
+  if (pair_to_root || work.bytes() <= limits::whole_bytes)
     co_await detail::staged_whole(f, work, root);
   else
     co_await detail::staged_sliced(f, work, root);
@@ -185,9 +180,9 @@ Task staged_parts(F& f, const Work& work) {
   f.take(Route::staged);
   std::size_t longest = 0;
   for (const Slice& part : work.parts) longest = std::max(longest, part.count);
-  const std::size_t piece =
-      piece_of(longest * element, detail::least_piece_bytes, segment::staging_bytes / ranks) /
-      element;
+  const std::size_t piece = piece_of(longest * element, limits::least_reduce_piece_bytes,
+                                     segment::staging_bytes / ranks) /
+                            element;
   const std::size_t pieces = divide_up(longest, piece);
   const auto size_of = [&](std::size_t q, std::size_t k) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));

@@ -3,6 +3,7 @@
 // vectors. "The root" of a part there is its owner.
 #pragma once
 
+#include "coll/reduce/costs.h"
 #include "coll/reduce/direct.h"
 #include "coll/reduce_scatter/line.h"
 
@@ -20,11 +21,11 @@ Task direct(F& f, const Work& work) {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "vectors ride in the flags, everyone folds its part",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F>},
-    {"staged", "through slots in the segment",
-     [](const Facts& x) { return x.bytes < direct_bytes; }, staged<F>},
-    {"direct", "operands read in place, a part a member", [](const Facts&) { return true; },
+    {{"line", "vectors ride in the flags, everyone folds its part", Needs::line,
+      reduction::line_ns},
+     line<F>},
+    {{"staged", "through slots in the segment", Needs::nothing, reduction::staged_ns}, staged<F>},
+    {{"direct", "operands read in place, a part a member", Needs::nothing, reduction::direct_ns},
      direct<F>},
 };
 

@@ -15,7 +15,6 @@ namespace tutti::coll::scan {
 namespace detail {
 
 // Long enough that flags cost little beside it. Short enough that soon the whole chain is at work.
-inline constexpr std::size_t chain_piece_bytes = std::size_t{64} << 10;
 
 // One member's link of the chain.
 template <Fabric F>
@@ -70,7 +69,7 @@ Task chain(F& f, const Work& work) {
   const Step step = f.next_step();
   const int me = f.rank(), last = f.size() - 1;
   const std::size_t piece_bytes = std::max(
-      work.piece_bytes != 0 ? work.piece_bytes : detail::chain_piece_bytes, work.element_bytes);
+      work.piece_bytes != 0 ? work.piece_bytes : limits::chain_piece_bytes, work.element_bytes);
   const std::size_t piece = std::min(piece_bytes / work.element_bytes, work.count);
   const std::size_t room = kind == Kind::exclusive ? round_up(work.bytes(), 64) : 0;
   const sliced::Table<F> table(f, room + piece * work.element_bytes);

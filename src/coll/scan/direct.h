@@ -14,9 +14,6 @@ namespace detail {
 
 using sliced::Cards;
 
-inline constexpr std::size_t mapped_block_bytes = std::size_t{8} << 10;  // stays in the first cache
-inline constexpr std::size_t copied_block_bytes = std::size_t{64} << 10;
-
 // All prefixes of elements [begin, begin + count), block by block. `scratch` holds three blocks.
 template <Fabric F>
 void fold(F& f, const Work& work, Kind kind, const Cards* cards, std::size_t begin,
@@ -83,7 +80,7 @@ Task direct(F& f, const Work& work) {
   const Way worst = std::max(reach.sends, reach.recvs);
   const bool mapped = worst == Way::mapped, reachable = worst != Way::staged;
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable || (!mapped && work.bytes() < copied_bytes)) {
+  if (!reachable || (!mapped && work.bytes() < limits::copied_bytes)) {
     f.finish(step);
     if (work.operands != nullptr)
       co_await late::gathered(f, work, late::everyone);
@@ -99,7 +96,7 @@ Task direct(F& f, const Work& work) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q), sliced::grain_of(work));
   };
   const std::size_t block =
-      sliced::block_of(work, mapped ? detail::mapped_block_bytes : detail::copied_block_bytes);
+      sliced::block_of(work, mapped ? limits::fold_block_bytes : limits::copied_block_bytes);
   std::byte* const scratch = table.room(3 * block);
   const auto fold = [&](int, std::size_t begin, std::size_t count) {
     detail::fold(f, work, kind, table.cards(), begin, count, block, scratch);

@@ -31,7 +31,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
       reduce::copy(sum, theirs, bytes);
     else
       work.kernel->apply(sum, sum, theirs, count, Stores::plain);
-    if (f.size() == 2) hand_back(f.staging(q, step), bytes);
+    if (f.size() == 2) hand_back(f, f.staging(q, step), bytes);
   }
   f.finish(step);
   std::byte* result = static_cast<std::byte*>(work.recv) + begin * work.element_bytes;

@@ -2,17 +2,17 @@
 // Scan and Exscan.
 #pragma once
 
+#include "coll/reduce/costs.h"
 #include "coll/scan/direct.h"
 
 namespace tutti::coll::scan {
 
 template <Fabric F, Kind kind>
 inline constexpr Row<F> rows[] = {
-    {"line", "operands ride in the flags",
-     [](const Facts& x) { return x.bytes <= segment::payload_bytes; }, line<F, kind>},
-    {"staged", "through slots in the segment",
-     [](const Facts& x) { return x.bytes < direct_bytes; }, staged<F, kind>},
-    {"direct", "all prefixes of a slice by one member", [](const Facts&) { return true; },
+    {{"line", "operands ride in the flags", Needs::line, reduction::line_ns}, line<F, kind>},
+    {{"staged", "through slots in the segment", Needs::nothing, reduction::staged_ns},
+     staged<F, kind>},
+    {{"direct", "all prefixes of a slice by one member", Needs::nothing, reduction::direct_ns},
      direct<F, kind>},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "coll/exchange/costs.h"
 #include "coll/exchange/line.h"
 #include "coll/scatter/exchange.h"
 
@@ -8,9 +9,10 @@ namespace tutti::coll::scatter {
 
 template <Fabric F>
 inline constexpr Row<F> rows[] = {
-    {"line", "all blocks ride in the root's flag", fits_line_of_others,
+    {{"line", "all blocks ride in the root's flag", Needs::line_of_others,
+      exchange::line_of_others_ns},
      exchange::line<F, exchange::Senders::root>},
-    {"exchange", "everyone reads its block of the root's", [](const Facts&) { return true; },
+    {{"exchange", "everyone reads its block of the root's", Needs::nothing, exchange::exchange_ns},
      scatter<F>},
 };
 

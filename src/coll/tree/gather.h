@@ -23,7 +23,7 @@ Task gather(F& f, const Work& work) {
   // A leaf lends its block where it lies, unless it has gaps.
   const bool as_it_is = !is_root && held.count == 1 && work.out[0].layout == nullptr;
   co_await f.on(executor_of(work, 1));
-  Meeting<F> meeting(f, is_root || as_it_is ? exchange::bounce_bytes : size_of(held.count));
+  Meeting<F> meeting(f, is_root || as_it_is ? limits::bounce_bytes : size_of(held.count));
   const Step step = meeting.step();
   std::byte* const blocks = meeting.scratch();  // of the ranks in `held`
   co_await meeting.exchange(is_root    ? nullptr

@@ -25,10 +25,10 @@ template <Fabric F>
 class Meeting {
  public:
   Meeting(F& f, std::size_t scratch_bytes) : f_(f), step_(f.next_step()) {
-    const sliced::Table<F> table(f, bounce_bytes + scratch_bytes);
+    const sliced::Table<F> table(f, limits::bounce_bytes + scratch_bytes);
     bounce_ = table.room();
     cards_ = table.cards();
-    scratch_ = bounce_ + bounce_bytes;
+    scratch_ = bounce_ + limits::bounce_bytes;
   }
 
   [[nodiscard]] Step step() const { return step_; }
@@ -50,7 +50,7 @@ class Meeting {
   void read(int peer, std::size_t begin, std::size_t bytes, std::size_t grain, Take take) {
     const Card& card = cards_[peer].send;
     if (const std::byte* theirs = f_.map(peer, card)) return take(theirs + begin, bytes, 0);
-    const std::size_t piece = bounce_bytes / grain * grain;
+    const std::size_t piece = limits::bounce_bytes / grain * grain;
     for (std::size_t done = 0; done < bytes; done += piece) {
       const std::size_t n = std::min(piece, bytes - done);
       f_.read(peer, card, begin + done, bounce_, n);
@@ -59,8 +59,6 @@ class Meeting {
   }
 
  private:
-  static constexpr std::size_t bounce_bytes = std::size_t{256} << 10;
-
   F& f_;
   Step step_;
   sliced::Cards* cards_;

@@ -33,11 +33,11 @@ Task scatter(F& f, const Work& work) {
   const bool is_root = me == work.root;
   const bool as_it_is = is_root && detail::is_one_piece(work.out, each);
   co_await f.on(Executor::progress);
-  Meeting<F> meeting(f, exchange::bounce_bytes + (as_it_is ? 0 : size_of(held.count)));
+  Meeting<F> meeting(f, limits::bounce_bytes + (as_it_is ? 0 : size_of(held.count)));
   const Step step = meeting.step();
   std::byte* const bounce = meeting.scratch();
   std::byte* const blocks =  // of the ranks in `held`
-      as_it_is ? work.out[0].address : bounce + exchange::bounce_bytes;
+      as_it_is ? work.out[0].address : bounce + limits::bounce_bytes;
   co_await meeting.exchange(children > 0 ? blocks : nullptr, size_of(held.count));
   if (!meeting.reachable()) {
     f.finish(step);

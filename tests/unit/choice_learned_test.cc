@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the chooser learns of stores, on a cache that is modelled: streaming stores push the result
 // out of it, so that the next call finds it cold.
-#include "engine/chooser.h"
+#include "choice/learned.h"
+#include "reduce/reduce.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-namespace tutti::engine {
+namespace tutti::choice {
 namespace {
 
 using reduce::Stores;
@@ -29,18 +30,17 @@ struct Outcome {
 // Those before `from` are not counted.
 Outcome play(const Machine& machine, int calls, int from = 0, bool otherwise = false) {
   const int ranks = 2;
-  std::vector<Chooser> choosers(static_cast<std::size_t>(ranks), Chooser(true));
+  std::vector<Learner> choosers(static_cast<std::size_t>(ranks), Learner(true));
   std::vector<Distances> distances(static_cast<std::size_t>(ranks));
   std::vector<Stores> before(static_cast<std::size_t>(ranks), Stores::plain);
   std::vector<char> buffers(static_cast<std::size_t>(ranks));
   Outcome outcome;
   for (int call = 0; call < calls; ++call) {
-    std::vector<Chooser::Choice> choices;
+    std::vector<Learner::Choice> choices;
     std::uint64_t ticks = 0;
     for (std::size_t r = 0; r < choosers.size(); ++r) {
       const std::size_t distance = distances[r].of(&buffers[r], bytes);
-      choices.push_back(
-          choosers[r].choose(coll::Collective::allgather, bytes, distance, otherwise));
+      choices.push_back(choosers[r].choose(Collective::allgather, bytes, distance, otherwise));
       const Stores stores = choices[r].second ? Stores::streaming : Stores::plain;
       ticks = std::max(ticks, machine(stores, before[r], call));
       before[r] = stores;
@@ -65,19 +65,19 @@ std::uint64_t cold(Stores stores, Stores /*before*/, int /*call*/) {
   return stores == Stores::streaming ? 190'000 : 280'000;
 }
 
-TEST(Chooser, KeepsInTheCacheWhatIsInTheCache) { EXPECT_LE(play(hot, 2000).streaming, 25); }
+TEST(Learner, KeepsInTheCacheWhatIsInTheCache) { EXPECT_LE(play(hot, 2000).streaming, 25); }
 
-TEST(Chooser, StreamsWhatIsInNoCache) { EXPECT_GE(play(cold, 2000).streaming, 1950); }
+TEST(Learner, StreamsWhatIsInNoCache) { EXPECT_GE(play(cold, 2000).streaming, 1950); }
 
-TEST(Chooser, TriesLittle) {
+TEST(Learner, TriesLittle) {
   const Outcome late = play(hot, 10'000, 2000);
   EXPECT_LE(static_cast<double>(late.ticks), 1.02 * 70'000 * late.calls);
 }
 
 // The slower way is left as soon as it is clear that it is.
-TEST(Chooser, TriesLittleWhatIsMuchSlower) { EXPECT_EQ(play(hot, 100).streaming, 3); }
+TEST(Learner, TriesLittleWhatIsMuchSlower) { EXPECT_EQ(play(hot, 100).streaming, 3); }
 
-TEST(Chooser, OneLostCoreSaysNothing) {
+TEST(Learner, OneLostCoreSaysNothing) {
   for (const int lost : {7, 8}) {  // those that may end streaming's part of the trial
     const Machine machine = [&](Stores stores, Stores, int call) -> std::uint64_t {
       return (stores == Stores::streaming ? 60'000 : 70'000) + (call == lost ? 100'000'000u : 0u);
@@ -93,7 +93,7 @@ TEST(Chooser, OneLostCoreSaysNothing) {
 }
 
 // Every second call finds the caches as somebody else's work left them.
-TEST(Chooser, SeesWhatCallsTakeThatNothingCameBetween) {
+TEST(Learner, SeesWhatCallsTakeThatNothingCameBetween) {
   for (int phase = 0; phase < 2; ++phase) {
     const Machine machine = [&](Stores stores, Stores before, int call) {
       return hot(stores, call % 2 == phase ? Stores::streaming : before, call);
@@ -102,14 +102,14 @@ TEST(Chooser, SeesWhatCallsTakeThatNothingCameBetween) {
   }
 }
 
-TEST(Chooser, TakesTheOtherwiseWhileNothingIsKnown) {
+TEST(Learner, TakesTheOtherwiseWhileNothingIsKnown) {
   const Machine silent = [](Stores, Stores, int) -> std::uint64_t { return 0; };
   EXPECT_LE(play(silent, 100).streaming, 5);
   EXPECT_GE(play(silent, 100, 0, true).streaming, 90);
 }
 
 // A program's data outgrows the cache, and shrinks again.
-TEST(Chooser, LearnsAnew) {
+TEST(Learner, LearnsAnew) {
   const Machine grows = [](Stores stores, Stores before, int call) {
     return call < 1000 ? hot(stores, before, call) : cold(stores, before, call);
   };
@@ -121,4 +121,4 @@ TEST(Chooser, LearnsAnew) {
 }
 
 }  // namespace
-}  // namespace tutti::engine
+}  // namespace tutti::choice

@@ -18,9 +18,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "coll/coll.h"
+#include "base/collective.h"
 
-namespace tutti::engine {
+namespace tutti::choice {
 
 // How much this rank has moved since a buffer was last used, in classes. It is a guess at the cache
 // that the buffer is still in.
@@ -47,7 +47,7 @@ class Distances {
   std::uint64_t traffic_ = 0;
 };
 
-class Chooser {
+class Learner {
   // A trial is a run of calls of the first way and one of the second.
   static constexpr std::uint32_t settling = 1;  // calls of a run that find what others left
   static constexpr std::uint32_t kept = 4;      // calls that count
@@ -57,7 +57,7 @@ class Chooser {
 
  public:
   // `gives_up`: a trial drops the second way as soon as it is clearly slower.
-  explicit Chooser(bool gives_up) : gives_up_(gives_up) {}
+  explicit Learner(bool gives_up) : gives_up_(gives_up) {}
 
   static constexpr std::uint8_t none = kept;
   // Smaller calls have no choice.
@@ -72,15 +72,15 @@ class Chooser {
   // To be called once for each collective, which moves `bytes`. `distance` is that of one buffer,
   // which stands for all that the collective touches. `otherwise`: the choice while nothing is
   // known.
-  [[nodiscard]] Choice choose(coll::Collective collective, std::size_t bytes, std::size_t distance,
+  [[nodiscard]] Choice choose(Collective collective, std::size_t bytes, std::size_t distance,
                               bool otherwise) {
     const std::size_t index = index_of(collective, bytes, distance);
     const auto [second, sample] = cells_[index].next(otherwise);
     return {second, sample, static_cast<std::uint16_t>(index)};
   }
   // The choice by what is known, for calls that nothing can be learned from.
-  [[nodiscard]] Choice choose_known(coll::Collective collective, std::size_t bytes,
-                                    std::size_t distance, bool otherwise) const {
+  [[nodiscard]] Choice choose_known(Collective collective, std::size_t bytes, std::size_t distance,
+                                    bool otherwise) const {
     return {.second = cells_[index_of(collective, bytes, distance)].prefers_second(otherwise)};
   }
 
@@ -98,8 +98,7 @@ class Chooser {
  private:
   static constexpr std::size_t size_classes = 16;  // powers of two, from the least
 
-  static std::size_t index_of(coll::Collective collective, std::size_t bytes,
-                              std::size_t distance) {
+  static std::size_t index_of(Collective collective, std::size_t bytes, std::size_t distance) {
     const auto size_class =
         std::min<std::size_t>(std::bit_width(bytes / least_bytes) - 1u, size_classes - 1);
     return (static_cast<std::size_t>(collective) * size_classes + size_class) * distances +
@@ -153,8 +152,8 @@ class Chooser {
     return std::uint64_t{std::min(a, c)} + std::min(std::max(a, c), std::min(b, d));
   }
 
-  std::array<Cell, coll::collective_count * size_classes * distances> cells_{};
+  std::array<Cell, collective_count * size_classes * distances> cells_{};
   bool gives_up_;
 };
 
-}  // namespace tutti::engine
+}  // namespace tutti::choice

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Say which algorithm a collective runs here, why, and what the others would cost.
+
+tutti explain allreduce --bytes 64K -n 128
+
+TUTTI_ALLREDUCE=staged tutti run -n 4 ./app   runs another one
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Optional
+
+import typer
+
+from tutti import arguments, paths, process, sizes
+from tutti.errors import UsageError
+from tutti.reporters import explain_table
+from tutti.reporters.text import write_file
+
+COLLECTIVES = (
+    *("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv"),
+    *("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
+    *("reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
+)
+UNKNOWN_SIZES = ("gatherv", "scatterv", "alltoallv", "alltoallw")  # no rank knows the others'
+COMPUTE = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
+MOST_RANKS = 4096
+
+
+def register(app: typer.Typer) -> None:
+    app.command("explain", help=__doc__)(explain)
+
+
+def explain(
+    collective: str = typer.Argument(..., help="As allreduce, MPI_Allreduce or iallreduce."),
+    size: Optional[str] = typer.Option(
+        None, "--bytes", metavar="SIZE", help="A rank's vector, or a block. Default 8."
+    ),
+    ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on the node."),
+    user_op: bool = typer.Option(False, "--user-op", help="With an operation of the program's."),
+    json_file: Optional[Path] = typer.Option(
+        None, "--json", metavar="FILE", help="Write all of it to FILE."
+    ),
+) -> None:
+    name = _collective(collective)
+    count = arguments.rank_count(ranks) or 0
+    if not 2 <= count <= MOST_RANKS:
+        raise UsageError(f"-n must be from 2 to {MOST_RANKS}, not {ranks}")
+    if user_op and name not in COMPUTE:
+        raise UsageError(f"--user-op is for reductions, and {name} computes nothing")
+    if size is not None and name in (*UNKNOWN_SIZES, "barrier"):
+        reason = "it moves nothing" if name == "barrier" else "no rank knows the others' sizes"
+        raise UsageError(f"--bytes does not matter for {name}: {reason}")
+    arguments.check_outputs(json_file)
+    size_bytes = 0 if name in (*UNKNOWN_SIZES, "barrier") else _size(size or "8")
+    words = ("explain", name, str(size_bytes), str(count), str(int(user_op)))
+    said = process.ask(paths.simulate_program(), *words, timeout_s=60)
+    explain_table.print_table(said)
+    if json_file is not None:
+        write_file(json_file, json.dumps(said, indent=1) + "\n")
+
+
+def _collective(word: str) -> str:
+    """``reduce`` for reduce, Reduce, MPI_Reduce, ireduce and MPI_Ireduce."""
+    name = word.lower().removeprefix("mpi_")
+    if name not in COLLECTIVES and name.removeprefix("i") in COLLECTIVES:
+        name = name.removeprefix("i")
+    arguments.check_one_of("the collective", name, COLLECTIVES)
+    return name
+
+
+def _size(text: str) -> int:
+    if "," in text or ":" in text:
+        raise UsageError(f"--bytes {text}: must be one size, as 64K or 2M")
+    try:
+        return sizes.parse(text)[0]
+    except UsageError as error:
+        raise UsageError(str(error).replace("--sizes", "--bytes")) from error

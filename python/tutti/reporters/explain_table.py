@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `tutti explain` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tutti.reporters.quantities import plural
+from tutti.reporters.text import console, table
+
+SOURCES = {
+    "usual": "of the machine that Tutti comes with, as nothing was measured here",
+    "measured": "measured just now",
+}
+
+
+def print_table(said: dict[str, Any]) -> None:
+    """The choice, a row for each algorithm, and the sizes up to which each is taken."""
+    out = console()
+    call = f"MPI_{said['collective']}"
+    where = f"{plural(said['ranks'], 'rank')} of a node"
+    size = f" of {plural(said['bytes'], 'byte')}" if said["bytes"] else ""
+    chosen = next(row for row in said["algorithms"] if row["name"] == said["chosen"])
+    why = "forced" if said["forced"] == said["chosen"] else "the least time"
+    out.print(f"{call}{size} on {where} runs {chosen['name']}: {chosen['description']}")
+    out.print()
+    printed = table("algorithm", "estimate", "", right=0)
+    for row in said["algorithms"]:
+        is_chosen = row["name"] == said["chosen"]
+        note = why if is_chosen else "" if row["fits"] else cannot(row)
+        style = "bold green" if is_chosen else ""
+        printed.add_row(row["name"], time(row["ns"]) if row["fits"] else "-", note, style=style)
+    out.print(printed)
+    out.print()
+    if said["forced"] and said["forced"] != said["chosen"]:
+        out.print(f"{said['forced']} is forced, but cannot run this call")
+    if len(said["sizes"]) > 1:
+        out.print("by size: " + ", ".join(rung(row) for row in said["sizes"]))
+    out.print(costs(said["costs"]))
+    other = next((row["name"] for row in said["algorithms"] if other_than(said, row)), None)
+    if other is not None:
+        variable = f"TUTTI_{said['collective'].upper()}"
+        out.print(f"{variable}={other} tutti run -n {said['ranks']} ... runs another one")
+
+
+def other_than(said: dict[str, Any], row: dict[str, Any]) -> bool:
+    return bool(row["fits"]) and row["name"] != said["chosen"]
+
+
+def cannot(row: dict[str, Any]) -> str:
+    if row["most_bytes"] is None:
+        return "cannot run it"
+    return f"needs a size that all ranks know, of at most {plural(row['most_bytes'], 'byte')}"
+
+
+def rung(row: dict[str, Any]) -> str:
+    if row["most_bytes"] is None:
+        return f"{row['name']} above"
+    if row["most_bytes"] == 0:
+        return f"{row['name']} without any"
+    return f"{row['name']} up to {plural(row['most_bytes'], 'byte')}"
+
+
+def costs(said: dict[str, Any]) -> str:
+    source = f"kept in {said['file']}" if said["source"] == "kept" else SOURCES[said["source"]]
+    back = "handed back" if said["hands_back"] else "left as they were read"
+    return (
+        f"made from this machine's costs ({source}): a flag {said['flag_ns']:.0f} ns, its second "
+        f"cache line {said['line_ns']:.0f} ns, 1 KiB through a slot {said['slot_ns']:.0f} ns, "
+        f"copied {said['copy_ns']:.0f} ns; slots are {back}"
+    )
+
+
+def time(ns: float) -> str:
+    if ns < 1000:
+        return f"{ns:.0f} ns"
+    return f"{ns / 1000:.2f} µs" if ns < 1e5 else f"{ns / 1000:.0f} µs"

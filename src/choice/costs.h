@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What things cost on a machine: a few times, measured between two ranks, from which the cost of
+// every algorithm is made. All ranks of a node have the same.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+
+#include "segment/desk.h"
+
+namespace tutti::choice {
+
+struct Costs {
+  // From a member's post to the other's seeing it, ns. The payload lies in the flag's cache line.
+  double flag_ns = 73;
+  // As much more if the payload goes on in the second cache line, ns.
+  double line_ns = 5;
+  // A KiB through a slot: the owner stores it, another reads it, ns.
+  double slot_ns = 60;
+  // A KiB of another member's buffer, which that one has just written, copied into one's own, ns.
+  double copy_ns = 40;
+  // Readers hand the lines of slots back (segment::hand_back), and slot_ns is the time with that.
+  bool hands_back = true;
+  // Follows from the others: a sender that chooses for itself leaves blocks from this size on where
+  // they are. Packing smaller ones takes less than waiting until the receivers are through.
+  std::size_t direct_bytes = 4096;
+};
+
+// Of an AMD EPYC with 2 cores (Zen 4, a virtual machine): where nothing has been measured.
+inline constexpr Costs usual{};
+
+// What a flag's own cache line has room for, beside the flag.
+inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, payload);
+
+[[nodiscard]] constexpr double kib(std::size_t bytes) { return static_cast<double>(bytes) / 1024; }
+
+// What algorithms are made of, in ns.
+
+// Everyone has seen the posts of so many members, each with so many bytes. Those of several members
+// are fetched together: only the first takes its whole time, and each further one about a third.
+[[nodiscard]] constexpr double posts_ns(const Costs& costs, int members, std::size_t bytes) {
+  const double second_line = bytes > first_line_bytes ? costs.line_ns : 0;
+  return costs.flag_ns * (1 + (members - 1) / 3.0) + second_line;
+}
+// Rounds in which the distance between members doubles.
+[[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
+  return costs.flag_ns * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
+}
+// So many bytes through the slots of one member, read by all others at once. They ask for the first
+// line of a slot only when they have seen the flag.
+[[nodiscard]] constexpr double slots_ns(const Costs& costs, std::size_t bytes) {
+  return costs.flag_ns / 3 + costs.slot_ns * kib(bytes);
+}
+// So many bytes from one buffer to another.
+[[nodiscard]] constexpr double copies_ns(const Costs& costs, double bytes) {
+  return costs.copy_ns * bytes / 1024;
+}
+// Everyone knows where the buffers of so many members are, and later that they are free again.
+[[nodiscard]] constexpr double meeting_ns(const Costs& costs, int members) {
+  return posts_ns(costs, members, 0) + costs.flag_ns;
+}
+
+}  // namespace tutti::choice

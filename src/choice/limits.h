@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sizes at which something changes and that no measured cost decides, each with what it weighs.
+#pragma once
+
+#include <cstddef>
+
+#include "segment/desk.h"
+
+namespace tutti::limits {
+
+inline constexpr std::size_t kib = 1024;
+
+// Between one way and another.
+
+// malloc serves blocks from this size on from the commons, where peers reach them (the default of
+// TUTTI_COMMONS_THRESHOLD). So members that meet for fewer bytes meet in vain, as a rule: what they
+// then do is what they could have done at once.
+inline constexpr std::size_t shared_bytes = 8 * kib;
+// One kernel copy costs a system call and the pinning of pages. Below this size the segment is
+// taken to be faster, where nobody has learned which one is.
+inline constexpr std::size_t copied_bytes = 32 * kib;
+// For results of at least this size it matters whether stores are plain or streaming. Smaller ones
+// are read again before anything pushes them out of the caches.
+inline constexpr std::size_t large_bytes = 16 * kib;
+// Fewer bytes of a slot are as fast whether their readers hand them back or not.
+inline constexpr std::size_t handed_back_bytes = 1 * kib;
+// Reading the operands of all members, each of this size, costs less than a second step.
+inline constexpr std::size_t whole_bytes = 8 * kib;
+
+// Pieces that pass through slots: a smaller one costs more in flags than it gains in overlap, and
+// with a larger one nobody drains while somebody fills.
+
+inline constexpr std::size_t least_bcast_piece_bytes = 4 * kib;
+inline constexpr std::size_t most_bcast_piece_bytes = segment::staging_bytes / 2;
+inline constexpr std::size_t least_reduce_piece_bytes = 2 * kib;
+
+// Chunks that anybody may take: a smaller one costs more in claims, and streams of copies end; with
+// a larger one the others wait for the last. A kernel's copy costs more to begin.
+
+inline constexpr std::size_t mapped_chunk_bytes = 64 * kib;
+inline constexpr std::size_t copied_chunk_bytes = 256 * kib;
+inline constexpr std::size_t chain_piece_bytes = 64 * kib;
+
+// Blocks of a fold: they stay in the first cache from one pass to the next. Where the kernel copies
+// operands they stay in the second.
+
+inline constexpr std::size_t fold_block_bytes = 8 * kib;
+inline constexpr std::size_t copied_block_bytes = 64 * kib;
+// Where data with gaps passes through on its way to or from memory that only the kernel reaches.
+inline constexpr std::size_t bounce_bytes = 256 * kib;
+
+// Nonblocking collectives.
+
+// The thread that posts one of at most so many bytes does it at once.
+inline constexpr std::size_t small_bytes = 2 * kib;
+// A rank whose progress thread has a core of its own yields twice for one of so many bytes or more,
+// however long that takes. It yields once when it has posted: nothing can go on until the others
+// that share its core have posted too. And once before it drives in a wait: others may still
+// compute on that core, and the thread drives meanwhile.
+inline constexpr std::size_t courteous_bytes = 128 * kib;
+
+}  // namespace tutti::limits

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "choice/measure.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "arch/arch.h"
+#include "choice/limits.h"
+#include "reduce/reduce.h"
+
+namespace tutti::choice {
+namespace {
+
+using segment::Desk;
+using segment::Step;
+
+// Somebody else may have a core for a while: a cost is the lower quartile of so many turns, in each
+// of which everything is measured once.
+constexpr int turns = 16;
+constexpr int rounds = 32;
+constexpr std::size_t bytes = 4 * limits::kib;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// What a round moves from the one that asks to the one that answers.
+enum class Round : std::uint8_t {
+  flag,       // nothing
+  line,       // the payload of a whole line
+  slot_left,  // a slot that the reader leaves as it has read it
+  slot_back,  // one that it hands back
+  copied,     // a buffer of the asking one, which has just been written
+};
+constexpr Round kinds[] = {Round::flag, Round::line, Round::slot_left, Round::slot_back,
+                           Round::copied};
+
+class Pair {
+ public:
+  Pair(Role role, Desk& mine, Desk& theirs, std::int64_t patience_ns)
+      : role_(role), mine_(mine), theirs_(theirs), until_ns_(now_ns() + patience_ns) {
+    own_.fill(std::byte{1});
+  }
+
+  // How long a round takes, there and back, in ns. Of what is copied, without the time in which it
+  // is written. Negative: the other has not answered.
+  double time(Round kind) {
+    (void)play(kind, rounds / 4);  // what was in the caches before does not count
+    const std::int64_t begin_ns = now_ns();
+    const std::uint64_t begin = arch::ticks();
+    const std::uint64_t writing = play(kind, rounds);
+    const auto ticks = static_cast<double>(arch::ticks() - begin);
+    const auto taken_ns = static_cast<double>(now_ns() - begin_ns);
+    if (gave_up_) return -1;
+    return taken_ns * (1 - static_cast<double>(writing) / ticks) / rounds;
+  }
+
+ private:
+  // Returns the ticks that the program itself would have spent writing its buffer.
+  std::uint64_t play(Round kind, int count) {
+    std::uint64_t writing = 0;
+    for (int i = 0; i < count && !gave_up_; ++i) {
+      ++step_;
+      if (role_ == Role::asks)
+        ask(kind, &writing);
+      else
+        answer(kind);
+    }
+    return writing;
+  }
+
+  void ask(Round kind, std::uint64_t* writing) {
+    switch (kind) {
+      case Round::flag:
+        break;
+      case Round::line:
+        std::memcpy(line(mine_).payload, own_.data(), segment::payload_bytes);
+        break;
+      case Round::slot_left:
+      case Round::slot_back:
+        reduce::copy(slot(mine_), own_.data(), bytes);
+        break;
+      case Round::copied: {
+        const std::uint64_t begin = arch::ticks();
+        reduce::copy(mine_.staging[0], own_.data(), bytes);
+        *writing += arch::ticks() - begin;
+        break;
+      }
+    }
+    post();
+    await(line(theirs_));
+  }
+
+  void answer(Round kind) {
+    await(line(theirs_));
+    switch (kind) {
+      case Round::flag:
+        break;
+      case Round::line:
+        std::memcpy(own_.data(), line(theirs_).payload, segment::payload_bytes);
+        break;
+      case Round::slot_left:
+      case Round::slot_back:
+        reduce::copy(own_.data(), slot(theirs_), bytes);
+        if (kind == Round::slot_back) segment::hand_back(slot(theirs_), bytes);
+        break;
+      case Round::copied:
+        reduce::copy(own_.data(), theirs_.staging[0], bytes);
+        break;
+    }
+    post();
+  }
+
+  // As fabric::DeskFabric does.
+  void post() {
+    line(mine_).step.store(step_, std::memory_order_release);
+    __builtin_prefetch(&mine_.lines[(step_ + 1) % segment::ring], 1);
+  }
+
+  void await(const segment::Line& line) {
+    constexpr int polls_per_look = 4096;
+    for (int polls = 0; line.step.load(std::memory_order_acquire) < step_; ++polls) {
+      if (polls % polls_per_look == polls_per_look - 1 && now_ns() > until_ns_) gave_up_ = true;
+      if (gave_up_) return;
+    }
+  }
+
+  segment::Line& line(Desk& desk) const { return desk.lines[step_ % segment::ring]; }
+  // Not that of the buffer.
+  std::byte* slot(Desk& desk) const { return desk.staging[1 + step_ % (segment::slots - 1)]; }
+
+  Role role_;
+  Desk& mine_;
+  Desk& theirs_;
+  std::int64_t until_ns_;
+  Step step_ = 0;
+  bool gave_up_ = false;
+  alignas(line_bytes) std::array<std::byte, bytes> own_;
+};
+
+double quartile(std::array<double, turns> times) {
+  std::nth_element(times.begin(), times.begin() + turns / 4, times.end());
+  return times[turns / 4];
+}
+
+}  // namespace
+
+std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t patience_ns) {
+  Pair pair(role, mine, theirs, patience_ns);
+  std::array<std::array<double, turns>, std::size(kinds)> times{};
+  for (std::size_t turn = 0; turn < turns; ++turn)
+    for (std::size_t kind = 0; kind < std::size(kinds); ++kind)
+      if ((times[kind][turn] = pair.time(kinds[kind])) < 0) return std::nullopt;
+  if (role == Role::answers) return std::nullopt;
+
+  const auto of = [&](Round kind) { return quartile(times[static_cast<std::size_t>(kind)]); };
+  const double there_and_back = of(Round::flag);
+  const double left = of(Round::slot_left), back = of(Round::slot_back);
+  const auto per_kib = [&](double round) { return (round - there_and_back) / kib(bytes); };
+  Costs costs;
+  costs.flag_ns = there_and_back / 2;
+  costs.line_ns = std::max(0.0, of(Round::line) - there_and_back);
+  costs.hands_back = back < left;
+  costs.slot_ns = per_kib(std::min(back, left));
+  costs.copy_ns = per_kib(of(Round::copied));
+  costs.direct_bytes = least_direct_bytes(costs);
+  if (!are_plausible(costs)) return std::nullopt;
+  return costs;
+}
+
+std::size_t least_direct_bytes(const Costs& costs) {
+  constexpr std::size_t least = 2 * limits::kib, most = limits::shared_bytes;
+  const double saved_ns = costs.slot_ns - costs.copy_ns;  // for each KiB that is not packed
+  if (saved_ns <= 0) return most;
+  const double bytes = costs.flag_ns / saved_ns * 1024;
+  return std::bit_ceil(static_cast<std::size_t>(
+      std::clamp(bytes, static_cast<double>(least), static_cast<double>(most))));
+}
+
+bool are_plausible(const Costs& costs) {
+  const auto within = [](double ns, double least, double most) {
+    return std::isfinite(ns) && least <= ns && ns <= most;
+  };
+  return within(costs.flag_ns, 1, 1e5) && within(costs.line_ns, 0, 1e5) &&
+         within(costs.slot_ns, 1, 1e5) && within(costs.copy_ns, 1, 1e5) &&
+         costs.direct_bytes >= 1024 && costs.direct_bytes <= 1 << 20;
+}
+
+}  // namespace tutti::choice

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How two ranks find out together what things cost on their machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "choice/costs.h"
+#include "segment/desk.h"
+
+namespace tutti::choice {
+
+enum class Role : std::uint8_t { asks, answers };
+
+// Both call this at about the same time, each with its own desk, of a slice that nobody has used
+// yet. The one that asks learns the costs. It takes a millisecond or two, and never longer than
+// `patience_ns`: nullopt when the other does not answer, or when the times make no sense. The one
+// that answers gets nullopt in any case.
+[[nodiscard]] std::optional<Costs> measure(Role role, segment::Desk& mine, segment::Desk& theirs,
+                                           std::int64_t patience_ns);
+
+// What follows from the other costs: Costs::direct_bytes.
+[[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
+
+// Whether these can be a machine's.
+[[nodiscard]] bool are_plausible(const Costs& costs);
+
+}  // namespace tutti::choice

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulate/explain.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/options.h"
+#include "choice/kept.h"
+#include "choice/measure.h"
+#include "choice/plans.h"
+#include "os/affinity.h"
+#include "simulate/experiment.h"
+
+namespace tutti::simulate {
+namespace {
+
+struct Known {
+  choice::Costs costs;
+  const char* source;
+  std::string file;
+};
+
+// By two threads, where there are two cores for them.
+std::optional<choice::Costs> measure_here() {
+  constexpr std::int64_t patience_ns = 500'000'000;
+  const os::CpuMask usable = os::usable_cpus();
+  std::vector<os::CpuMask> two;
+  for (int cpu = 0; cpu < os::CpuMask::most && two.size() < 2; ++cpu)
+    if (usable.has(cpu)) two.push_back(os::CpuMask::of(cpu));
+  if (two.size() < 2) return std::nullopt;
+  const auto first = std::make_unique<segment::Desk>(), second = std::make_unique<segment::Desk>();
+  std::thread other([&] {
+    (void)os::run_on(two[1]);
+    (void)choice::measure(choice::Role::answers, *second, *first, patience_ns);
+  });
+  (void)os::run_on(two[0]);
+  const auto costs = choice::measure(choice::Role::asks, *first, *second, patience_ns);
+  other.join();
+  (void)os::run_on(usable);
+  return costs;
+}
+
+// As ranks find them when they meet.
+Known find_costs() {
+  const std::string_view wish = options().costs;
+  if (wish == "usual") return {choice::usual, "usual", ""};
+  const std::string file = choice::kept_file();
+  if (wish == "auto")
+    if (const auto kept = choice::load_costs(file)) return {*kept, "kept", file};
+  const auto measured = measure_here();
+  if (!measured) return {choice::usual, "usual", ""};
+  if (wish == "auto" && choice::keep_costs(file, *measured)) return {*measured, "kept", file};
+  return {*measured, "measured", ""};
+}
+
+std::optional<Collective> find_collective(std::string_view word) {
+  static constexpr std::string_view words[] = {
+#define TUTTI_KIND(name, text, rooted) #name,
+#include "base/collectives.def"
+#undef TUTTI_KIND
+  };
+  for (std::size_t i = 0; i < std::size(words); ++i)
+    if (words[i] == word) return static_cast<Collective>(i);
+  return std::nullopt;
+}
+
+template <class T>
+bool read(const char* word, T& number) {
+  const char* end = word + std::strlen(word);
+  const auto [stopped, error] = std::from_chars(word, end, number);
+  return error == std::errc() && stopped == end;
+}
+
+void write(probe::Json& json, const Known& known) {
+  json.key("costs")
+      .object()
+      .add("source", known.source)
+      .add("file", known.file)
+      .add("flag_ns", known.costs.flag_ns)
+      .add("line_ns", known.costs.line_ns)
+      .add("slot_ns", known.costs.slot_ns)
+      .add("copy_ns", known.costs.copy_ns)
+      .add("hands_back", known.costs.hands_back)
+      .add("direct_bytes", static_cast<std::uint64_t>(known.costs.direct_bytes))
+      .end_object();
+}
+
+void write(probe::Json& json, const choice::Algorithm& algorithm, const choice::Facts& facts,
+           const choice::Costs& costs) {
+  const std::size_t most = choice::most_bytes(algorithm.needs, facts.ranks);
+  json.object().add("name", algorithm.name).add("description", algorithm.description);
+  json.key("most_bytes");
+  if (most == std::numeric_limits<std::size_t>::max())
+    json.null();
+  else
+    json.value(static_cast<std::uint64_t>(most));
+  json.add("fits", algorithm.fits(facts)).add("ns", algorithm.cost(facts, costs)).end_object();
+}
+
+}  // namespace
+
+bool parse(int count, char** words, Question& question) {
+  int late = 0;
+  if (count != 4) return false;
+  const auto collective = find_collective(words[0]);
+  if (!collective || !read(words[1], question.bytes) || !read(words[2], question.ranks) ||
+      !read(words[3], late))
+    return false;
+  question.collective = *collective;
+  question.late = late != 0;
+  return question.ranks >= 2 && question.ranks <= static_cast<int>(segment::most_members);
+}
+
+void explain(const Question& question, probe::Json& json) {
+  const Known known = find_costs();
+  const auto table = table_of(question.collective, question.late);
+  const choice::Facts facts{question.ranks, question.bytes};
+  const auto forced = choice::forced_by_options()[static_cast<std::size_t>(question.collective)];
+  const int place = choice::place_of(table, forced);
+  const choice::Ladder ladder = choice::make_ladder(table, question.ranks, known.costs, place);
+  json.object()
+      .add("collective", name_of(question.collective))
+      .add("ranks", question.ranks)
+      .add("bytes", static_cast<std::uint64_t>(question.bytes))
+      .add("forced", place == choice::nobody ? "" : table[static_cast<std::size_t>(place)].name)
+      .add("chosen",
+           table.empty() ? "" : table[static_cast<std::size_t>(ladder.at(question.bytes))].name);
+  write(json, known);
+  json.key("algorithms").array();
+  for (const choice::Algorithm& algorithm : table) write(json, algorithm, facts, known.costs);
+  json.end_array().key("sizes").array();
+  for (const choice::Ladder::Rung& rung : ladder.rungs()) {
+    if (table.empty()) break;
+    json.object().add("name", table[static_cast<std::size_t>(rung.algorithm)].name);
+    json.key("most_bytes");
+    if (rung.most_bytes == std::numeric_limits<std::size_t>::max())
+      json.null();
+    else
+      json.value(static_cast<std::uint64_t>(rung.most_bytes));
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
+
+}  // namespace tutti::simulate

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti explain`: the choice, what the others would cost, forced ones; and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tutti.commands.explain import COLLECTIVES
+
+USUAL = {"TUTTI_COSTS": "usual"}
+# A machine on which a flag takes long.
+FAR = "costs 1\nflag_ns 5000\nline_ns 5\nslot_ns 60\ncopy_ns 40\nback 0\n"
+
+
+def explain(
+    tutti: Any, tmp_path: Path, *words: str, env: dict[str, str] | None = None
+) -> dict[str, Any]:
+    file = tmp_path / "said.json"
+    result = tutti("explain", *words, "--json", str(file), **(env or USUAL))
+    assert (result.code, result.err) == (0, "")
+    return dict(json.loads(file.read_text()))
+
+
+def test_what_is_printed(tutti):
+    result = tutti("explain", "MPI_Iallreduce", "--bytes", "64K", "-n", "128", **USUAL)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[0].startswith("MPI_Allreduce of 65536 bytes on 128 ranks of a node runs direct: ")
+    assert "of at most 112 bytes" in next(line for line in lines if line.startswith("line "))
+    assert next(line for line in lines if line.startswith("direct ")).endswith("the least time")
+    assert "by size: line up to 112 bytes, staged up to 8191 bytes, direct above" in lines
+    assert lines[-1] == "TUTTI_ALLREDUCE=staged tutti run -n 128 ... runs another one"
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_collective(tutti, tmp_path, collective):
+    said = explain(tutti, tmp_path, collective)
+    assert said["collective"].lower() == collective
+    rows = {row["name"]: row for row in said["algorithms"]}
+    assert rows[said["chosen"]]["fits"] and rows[said["chosen"]]["ns"] > 0
+    assert min(row["ns"] for row in rows.values() if row["fits"]) == rows[said["chosen"]]["ns"]
+    assert said["sizes"][-1]["most_bytes"] is None
+
+
+def test_an_operation_of_the_user(tutti, tmp_path):
+    said = explain(tutti, tmp_path, "reduce", "--user-op", "--bytes", "1K")
+    assert said["chosen"] == "gathered"
+
+
+def test_forced(tutti, tmp_path):
+    forced = USUAL | {"TUTTI_ALLREDUCE": "staged"}
+    said = explain(tutti, tmp_path, "allreduce", "--bytes", "1M", env=forced)
+    assert (said["forced"], said["chosen"]) == ("staged", "staged")
+    forced = USUAL | {"TUTTI_ALLREDUCE": "line"}
+    result = tutti("explain", "allreduce", "--bytes", "1M", **forced)
+    assert "line is forced, but cannot run this call" in result.out
+
+
+def test_costs_that_were_kept(tutti, tmp_path):
+    """The first one measures and keeps them, where there are two cores; the next ones read them."""
+    env = {"XDG_CACHE_HOME": str(tmp_path), "TUTTI_COSTS": "auto"}
+    first = explain(tutti, tmp_path, "allreduce", env=env)["costs"]
+    if first["source"] == "usual":
+        pytest.skip("there is one core")
+    file = Path(first["file"])
+    assert first["source"] == "kept" and file.parent == tmp_path / "tutti"
+    second = explain(tutti, tmp_path, "allreduce", env=env)["costs"]
+    assert second["flag_ns"] == pytest.approx(first["flag_ns"], abs=0.1)
+    file.write_text(FAR)
+    said = explain(tutti, tmp_path, "allreduce", "--bytes", "16K", env=env)
+    assert said["costs"]["flag_ns"] == 5000 and said["chosen"] == "staged"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["allreduse"], "did you mean 'allreduce'?"),
+        (["allreduce", "-n", "1"], "-n must be from 2 to 4096, not 1"),
+        (["allreduce", "-n", "5000"], "-n must be from 2 to 4096, not 5000"),
+        (["allreduce", "--bytes", "many"], "--bytes many: 'many' is no size"),
+        (["allreduce", "--bytes", "8:64"], "must be one size"),
+        (["barrier", "--bytes", "8"], "it moves nothing"),
+        (["gatherv", "--bytes", "8"], "no rank knows the others' sizes"),
+        (["bcast", "--user-op"], "bcast computes nothing"),
+        (["bcast", "--json", "/no/such/x.json"], "there is no directory /no/such"),
+    ],
+)
+def test_bad_input(tutti, words, said):
+    result = tutti("explain", *words)
+    assert result.code == 2 and said in result.err and result.err.count("\n") == 1

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which algorithm a call takes: forced ones on all MPIs, what one rank says, and kept costs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from mpis import MAIN, OPENMPI, Mpi
+
+pytestmark = pytest.mark.alone
+
+COMPUTE = ("REDUCE", "ALLREDUCE", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "SCAN", "EXSCAN")
+MOVE = (
+    *("GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
+    *("ALLTOALL", "ALLTOALLV", "ALLTOALLW"),
+)
+FORCED = {
+    "staged": {"TUTTI_BARRIER": "dissemination", "TUTTI_BCAST": "staged"}
+    | {f"TUTTI_{name}": "staged" for name in COMPUTE}
+    | {f"TUTTI_{name}": "exchange" for name in MOVE},
+    "direct": {"TUTTI_BARRIER": "flat", "TUTTI_BCAST": "direct"}
+    | {f"TUTTI_{name}": "direct" for name in COMPUTE}
+    | {f"TUTTI_{name}": "line" for name in MOVE},
+}
+# A machine on which a flag takes so long that 64 KiB go through the segment.
+FAR = "costs 1\nflag_ns 50000\nline_ns 5\nslot_ns 60\ncopy_ns 40\nback 0\n"
+
+
+def run(mpi: Mpi, ranks: int, tutti: dict[str, str], *words: str) -> None:
+    """Every result against the MPI's own; see test_conformance.py."""
+    program = str(mpi.compile("conformance.cc"))
+    command = [*words, program, "--stride", "3"]
+    result = mpi.run(ranks, command, tutti)
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert ", 0 wrong" in result.stdout and "tutti: " not in result.stdout, result.stdout[-3000:]
+
+
+# With 3 ranks and more, Intel MPI's own Reduce of 1000 MPI_LONG_DOUBLE_INT is wrong (2021.18).
+@pytest.mark.parametrize("forced", FORCED)
+@pytest.mark.parametrize(
+    ("mpi", "ranks"),
+    [*((mpi, 2) for mpi in MAIN), (OPENMPI, 3), (OPENMPI, 4)],
+    ids=lambda each: getattr(each, "name", str(each)),
+)
+def test_forced(mpi: Mpi, forced: str, ranks: int) -> None:
+    run(mpi, ranks, FORCED[forced])
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_what_one_rank_says_holds_for_all(mpi: Mpi, tmp_path: Path) -> None:
+    """Else ranks would take different algorithms, and wait for each other for ever."""
+    script = tmp_path / "last.sh"
+    lines = [f"  export {name}={value}" for name, value in FORCED["staged"].items()]
+    rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+    script.write_text("\n".join([f'if [ "{rank}" = 1 ]; then', *lines, "fi", 'exec "$@"', ""]))
+    assert staged(mpi, tmp_path, {}, "sh", str(script)) > 2 * staged(mpi, tmp_path, {})
+
+
+def staged(mpi: Mpi, folder: Path, tutti: dict[str, str], *words: str) -> int:
+    """How many bytes went through the segment."""
+    report = folder / "report.json"
+    run(mpi, 2, tutti | {"TUTTI_REPORT": str(report)}, *words)
+    return int(json.loads(report.read_text())["ways"]["bounce"])
+
+
+def test_an_algorithm_that_there_is_not(tmp_path: Path) -> None:
+    program = str(OPENMPI.compile("conformance.cc"))
+    result = OPENMPI.run(2, [program, "--stride", "50"], {"TUTTI_ALLREDUCE": "fast"})
+    assert result.returncode == 0 and ", 0 wrong" in result.stdout, result.stdout[-3000:]
+    said = [line for line in result.stdout.splitlines() if "TUTTI_ALLREDUCE" in line]
+    assert len(said) == 1
+    assert "TUTTI_ALLREDUCE is none of auto, line, staged, direct, gathered" in said[0]
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two ranks share one core")
+def test_costs_are_measured_once_and_kept(tmp_path: Path) -> None:
+    cache = {"XDG_CACHE_HOME": str(tmp_path)}
+    run(OPENMPI, 2, cache)
+    (file,) = (tmp_path / "tutti").iterdir()
+    measured = file.read_text()
+    assert measured.startswith("costs 1\nflag_ns ")
+    before = file.stat().st_mtime_ns
+    run(OPENMPI, 2, cache)
+    assert file.stat().st_mtime_ns == before and file.read_text() == measured
+
+    here = staged(OPENMPI, tmp_path, cache)
+    file.write_text(FAR)
+    assert staged(OPENMPI, tmp_path, cache) > 2 * here  # what is kept decides
+    assert file.read_text() == FAR
+    run(OPENMPI, 2, cache | {"TUTTI_COSTS": "measure"})
+    assert file.read_text() == FAR  # a measurement that was asked for is this program's alone

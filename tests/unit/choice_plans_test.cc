@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is chosen on machines that are not here.
+
+#include "choice/plans.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "choice/measure.h"
+#include "coll/plans.h"
+#include "fabric/timed.h"
+
+namespace tutti::choice {
+namespace {
+
+using fabric::TimedFabric;
+
+std::vector<Algorithm> table_of(Collective collective, bool late = false) {
+  return coll::algorithms_of<TimedFabric>(collective, late);
+}
+
+std::string chosen(Collective collective, int ranks, std::size_t bytes, const Costs& costs,
+                   const char* forced = nullptr) {
+  const auto table = table_of(collective);
+  const int place = forced == nullptr ? nobody : place_of(table, encode(forced));
+  const int at = make_ladder(table, ranks, costs, place).at(bytes);
+  return table[static_cast<std::size_t>(at)].name;
+}
+
+// The machine that most was measured on.
+TEST(Plans, OnAnEpyc) {
+  for (const auto collective : {Collective::bcast, Collective::reduce, Collective::allreduce,
+                                Collective::reduce_scatter, Collective::scan}) {
+    EXPECT_EQ(chosen(collective, 2, 0, usual), "line");
+    EXPECT_EQ(chosen(collective, 2, segment::payload_bytes, usual), "line");
+    EXPECT_EQ(chosen(collective, 2, segment::payload_bytes + 1, usual), "staged");
+    EXPECT_EQ(chosen(collective, 2, limits::shared_bytes - 1, usual), "staged");
+    EXPECT_EQ(chosen(collective, 2, limits::shared_bytes + 1024, usual), "direct");
+    EXPECT_EQ(chosen(collective, 2, std::size_t{1} << 40, usual), "direct");
+  }
+  EXPECT_EQ(chosen(Collective::barrier, 2, 0, usual), "flat");
+  EXPECT_EQ(chosen(Collective::barrier, 64, 0, usual), "dissemination");
+}
+
+TEST(Plans, WhereAFlagTakesLongLargerMessagesGoThroughTheSegment) {
+  Costs far = usual;
+  far.flag_ns = 800;
+  EXPECT_EQ(chosen(Collective::allreduce, 2, limits::shared_bytes, far), "staged");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, std::size_t{1} << 20, far), "direct");
+}
+
+TEST(Plans, WhereASecondLineTakesLongerThanASlotPayloadsLeaveTheFlag) {
+  Costs costs = usual;
+  costs.line_ns = 3 * costs.flag_ns;
+  EXPECT_EQ(chosen(Collective::allreduce, 2, first_line_bytes, costs), "line");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, first_line_bytes + 1, costs), "staged");
+}
+
+TEST(Plans, SendersPackLargerBlocksWhereCopiesGainLess) {
+  Costs costs = usual;
+  costs.slot_ns = 200;
+  const std::size_t slow_slots = least_direct_bytes(costs);
+  costs.slot_ns = costs.copy_ns + 5;
+  const std::size_t fast_slots = least_direct_bytes(costs);
+  costs.slot_ns = costs.copy_ns - 5;  // nothing is gained
+  EXPECT_LT(slow_slots, fast_slots);
+  EXPECT_EQ(least_direct_bytes(costs), limits::shared_bytes);
+}
+
+TEST(Plans, AnAlgorithmThatIsForcedIsTakenWhereItCanBe) {
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 1 << 20, usual, "staged"), "staged");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 8, usual, "direct"), "direct");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 8, usual, "line"), "line");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 1 << 20, usual, "line"), "direct");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, 8, usual, "no such"), "line");
+}
+
+TEST(Plans, WhatOneRankForcesHoldsForAll) {
+  Forced mine{}, theirs{};
+  mine[0] = encode("flat");
+  theirs[0] = encode("dissemination");
+  theirs[1] = encode("staged");
+  const Forced both = merge(mine, theirs);
+  EXPECT_EQ(both[0], encode("flat"));
+  EXPECT_EQ(both[1], encode("staged"));
+  EXPECT_EQ(both[2], 0u);
+}
+
+TEST(Plans, ACollectiveThatComputesNothingHasNoLateAlgorithm) {
+  EXPECT_TRUE(table_of(Collective::bcast, true).empty());
+  EXPECT_EQ(make_ladder({}, 2, usual).at(8), nobody);
+}
+
+// Whatever the machine, what is taken meets its needs, and by its estimate no other takes much less
+// time. (Between two sizes that are looked at lies an eighth of an octave.)
+TEST(Plans, OnAnyMachine) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> exponent(0, 3);
+  const auto draw = [&] { return std::pow(10, exponent(random)); };
+  for (int machine = 0; machine < 200; ++machine) {
+    Costs costs{.flag_ns = draw(), .line_ns = draw(), .slot_ns = draw(), .copy_ns = draw()};
+    costs.direct_bytes = least_direct_bytes(costs);
+    ASSERT_TRUE(are_plausible(costs));
+    const int ranks = 2 + static_cast<int>(random() % 200);
+    for (int c = 0; c < collective_count; ++c) {
+      for (const bool late : {false, true}) {
+        const auto table = table_of(static_cast<Collective>(c), late);
+        if (table.empty()) continue;
+        const Ladder ladder = make_ladder(table, ranks, costs);
+        for (std::size_t bytes = 0; bytes < std::size_t{1} << 26; bytes += 1 + bytes / 7) {
+          const Facts facts{ranks, bytes};
+          const auto& taken = table[static_cast<std::size_t>(ladder.at(bytes))];
+          ASSERT_TRUE(taken.fits(facts)) << taken.name << " " << bytes;
+          for (const Algorithm& other : table) {
+            if (other.fits(facts)) {
+              ASSERT_LE(taken.cost(facts, costs), 1.2 * other.cost(facts, costs))
+                  << taken.name << " and not " << other.name << ", " << bytes << " bytes";
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::choice

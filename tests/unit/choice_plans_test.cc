@@ -38,7 +38,7 @@ TEST(Plans, OnAnEpyc) {
     EXPECT_EQ(chosen(collective, 2, segment::payload_bytes, usual), "line");
     EXPECT_EQ(chosen(collective, 2, segment::payload_bytes + 1, usual), "staged");
     EXPECT_EQ(chosen(collective, 2, limits::shared_bytes - 1, usual), "staged");
-    EXPECT_EQ(chosen(collective, 2, limits::shared_bytes + 1024, usual), "direct");
+    EXPECT_EQ(chosen(collective, 2, 2 * limits::shared_bytes, usual), "direct");
     EXPECT_EQ(chosen(collective, 2, std::size_t{1} << 40, usual), "direct");
   }
   EXPECT_EQ(chosen(Collective::barrier, 2, 0, usual), "flat");

@@ -6,10 +6,10 @@
 
 namespace tutti::coll::bcast {
 
-// The root fills a piece while the receivers empty another.
+// The root fills a piece while the receivers empty another, of this call or of the one before: it
+// waits for nobody.
 inline double staged_ns(const Facts& x, const Costs& c) {
-  const std::size_t piece = std::min(x.bytes, limits::least_bcast_piece_bytes);
-  return choice::posts_ns(c, 1, 0) + choice::slots_ns(c, (x.bytes + piece) / 2);
+  return choice::posts_ns(c, 1, 0) + choice::slots_ns(c, x.bytes / 2);
 }
 // The root does a part of each receiver's work, where there is more than a chunk of it.
 inline double direct_ns(const Facts& x, const Costs& c) {

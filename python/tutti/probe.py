@@ -24,7 +24,7 @@ def options() -> list[dict[str, str]]:
 
 
 def model(cores: int) -> dict[str, Any]:
-    """What src/model/ says of 1 to `cores` ranks; see docs/model.md."""
+    """What src/lab/model.h says of 1 to `cores` ranks; see docs/model.md."""
     return dict(_ask("model", str(cores)))
 
 

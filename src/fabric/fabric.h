@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric: what algorithms are written over. One concept, three hosts: `node` (ranks are processes,
-// waits block), `sim` (ranks are coroutines of one thread, under a seeded scheduler) and `timed`
-// (the same, on a machine's virtual time). All run the same DeskFabric on the same desk layout, so
-// what is simulated is the protocol itself. Words: docs/glossary.md.
+// fabric: what algorithms are written over. One concept, and hosts that say how one waits: `node`
+// (ranks are processes, waits block) and `lane` (a thread drives several collectives, waits
+// suspend). lab/ has two more, in which ranks are coroutines of one thread. All run the same
+// DeskFabric on the same desk layout, so what is simulated is the protocol itself.
+// Words: docs/glossary.md.
 //
 // The protocol. Members count steps; a collective takes the same number of steps on each of them.
 //   room(s)       awaits that my line of step s is no longer read by anyone

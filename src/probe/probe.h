@@ -14,7 +14,7 @@ void machine(Json& json);
 void memory(Json& json);
 void options(Json& json);
 
-// What src/model/ says of every number of ranks on `cores` cores. More make the tables long, fewer
+// What lab/model.h says of every number of ranks on `cores` cores. More make the tables long, fewer
 // leave no core to communicate.
 inline constexpr int least_cores = 2;
 inline constexpr int most_cores = 1024;

@@ -10,7 +10,7 @@ namespace tutti::simulate {
 namespace {
 
 using coll::Collective;
-using fabric::TimedFabric;
+using lab::TimedFabric;
 
 constexpr int root = 0;
 
@@ -18,8 +18,8 @@ bool moves_blocks(Collective collective) {
   return collective == Collective::gather || collective == Collective::scatter;
 }
 
-std::vector<fabric::Seat> seats_of(const progress::Layout& layout, progress::Placement placement) {
-  std::vector<fabric::Seat> seats;
+std::vector<lab::Seat> seats_of(const progress::Layout& layout, progress::Placement placement) {
+  std::vector<lab::Seat> seats;
   for (std::size_t rank = 0; rank < layout.application.size(); ++rank)
     seats.push_back(
         {layout.application[rank], progress::place(placement, layout, static_cast<int>(rank))});
@@ -37,14 +37,14 @@ std::uint64_t sum_of(int ranks, std::size_t i) {
 
 }  // namespace
 
-Chip::Chip(fabric::Machine machine, const progress::Layout& layout, progress::Placement placement)
+Chip::Chip(lab::Machine machine, const progress::Layout& layout, progress::Placement placement)
     : ranks_(static_cast<int>(layout.application.size())),
       scale_(machine.scale),
       plans_(coll::make_plans<TimedFabric>(ranks_, choice::usual)),
-      timed_(std::make_unique<fabric::TimedMachine>(machine, seats_of(layout, placement))),
+      timed_(std::make_unique<lab::TimedMachine>(machine, seats_of(layout, placement))),
       buffers_(layout.application.size()) {}
 
-std::int64_t Chip::run(const Case& what, const fabric::Program& program) {
+std::int64_t Chip::run(const Case& what, const lab::Program& program) {
   const std::size_t count = std::max<std::size_t>(1, what.bytes / scale_ / sizeof(std::uint64_t));
   fill(what, count);
   std::vector<coll::Work> works;
@@ -133,7 +133,7 @@ std::vector<choice::Algorithm> table_of(Collective collective, bool late) {
   return coll::algorithms_of<TimedFabric>(collective, late);
 }
 
-std::int64_t blocking_on_all_ns(const fabric::Machine& machine, const progress::Chip& chip,
+std::int64_t blocking_on_all_ns(const lab::Machine& machine, const progress::Chip& chip,
                                 const Case& what) {
   Chip all(machine, progress::lay_out(chip, 0), progress::Placement::bind);
   return all.run(what, {.blocking = true});

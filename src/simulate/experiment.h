@@ -11,7 +11,7 @@
 
 #include "choice/plans.h"
 #include "coll/coll.h"
-#include "fabric/timed.h"
+#include "lab/timed.h"
 #include "progress/placement.h"
 
 namespace tutti::simulate {
@@ -39,11 +39,11 @@ struct Outcome {
 // Ranks and progress threads on a chip, and buffers for them.
 class Chip {
  public:
-  Chip(fabric::Machine machine, const progress::Layout& layout, progress::Placement placement);
+  Chip(lab::Machine machine, const progress::Layout& layout, progress::Placement placement);
 
   // One run; its time, or -1 when it did not end or a result is wrong.
-  [[nodiscard]] std::int64_t run(const Case& what, const fabric::Program& program);
-  [[nodiscard]] const fabric::Trace& trace() const { return timed_->trace(); }
+  [[nodiscard]] std::int64_t run(const Case& what, const lab::Program& program);
+  [[nodiscard]] const lab::Trace& trace() const { return timed_->trace(); }
 
  private:
   struct Buffers {
@@ -57,7 +57,7 @@ class Chip {
   int ranks_;
   std::size_t scale_;
   choice::Plans plans_;
-  std::unique_ptr<fabric::TimedMachine> timed_;
+  std::unique_ptr<lab::TimedMachine> timed_;
   std::vector<Buffers> buffers_;
 };
 
@@ -65,7 +65,7 @@ class Chip {
 [[nodiscard]] std::vector<choice::Algorithm> table_of(coll::Collective collective, bool late);
 
 // How long all cores of the chip take for the blocking collective.
-[[nodiscard]] std::int64_t blocking_on_all_ns(const fabric::Machine& machine,
+[[nodiscard]] std::int64_t blocking_on_all_ns(const lab::Machine& machine,
                                               const progress::Chip& chip, const Case& what);
 
 [[nodiscard]] Outcome try_case(Chip& chip, const Case& what, std::int64_t computation_ns);

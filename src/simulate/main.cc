@@ -13,7 +13,7 @@ namespace tutti::simulate {
 namespace {
 
 using fabric::Executor;
-using fabric::Trace;
+using lab::Trace;
 using probe::Json;
 
 const char* word_of(Trace::Kind kind) {

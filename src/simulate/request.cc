@@ -34,7 +34,7 @@ constexpr Named<Algorithms> algorithms[] = {{"paper", Algorithms::paper},
 // levels depends on how large latency is beside a transfer, and on nothing else of them.
 constexpr struct {
   std::string_view name;
-  fabric::Machine machine;
+  lab::Machine machine;
   progress::Chip chip;
 } machines[] = {
     {"knl", {.cores = 64, .bytes_per_ns = 4, .latency_ns = 2000}, {.cores = 64, .domains = 1}},

@@ -12,7 +12,7 @@ namespace tutti::simulate {
 
 struct Request {
   Case what;
-  fabric::Machine machine;
+  lab::Machine machine;
   progress::Chip chip;
   std::vector<int> communication = {2};  // numbers of communication cores
   std::vector<progress::Placement> placements = {progress::Placement::numa};

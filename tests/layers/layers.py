@@ -7,11 +7,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Not layers of the library: programs, and what each may use.
+# Not layers of the library: what stands beside it, and what each may use.
 PROGRAMS = {
-    "probe": {"base", "os", "model", "probe"},
+    "lab": {"base", "arch", "memory", "segment", "choice", "fabric", "lab"},
+    "probe": {"base", "os", "lab", "probe"},
     "simulate": {
-        *("base", "os", "reduce", "choice", "fabric", "coll", "progress", "probe", "simulate"),
+        *(
+            "base",
+            "os",
+            "reduce",
+            "choice",
+            "fabric",
+            "coll",
+            "progress",
+            "lab",
+            "probe",
+            "simulate",
+        ),
     },
 }
 SUFFIXES = {".h", ".cc", ".def"}
@@ -31,8 +43,8 @@ MPI_NAME = re.compile(r"\bP?MPI_\w+")
 
 
 def order(readme: str) -> list[str]:
-    """The layers, lowest first, from the table of src/README.md."""
-    return re.findall(r"^\| `(\w+)/` \|", readme, re.MULTILINE)
+    """The layers, lowest first, from the first table of src/README.md."""
+    return re.findall(r"^\| `(\w+)/` \|", readme.split("Beside the library")[0], re.MULTILINE)
 
 
 def sources(src: Path) -> Iterator[Path]:

@@ -11,12 +11,12 @@
 
 #include "choice/measure.h"
 #include "coll/plans.h"
-#include "fabric/timed.h"
+#include "lab/timed.h"
 
 namespace tutti::choice {
 namespace {
 
-using fabric::TimedFabric;
+using lab::TimedFabric;
 
 std::vector<Algorithm> table_of(Collective collective, bool late = false) {
   return coll::algorithms_of<TimedFabric>(collective, late);

@@ -3,14 +3,14 @@
 // for.
 #include <gtest/gtest.h>
 
-#include "fabric/sim.h"
+#include "lab/sim.h"
 #include "support/scene.h"
 
 namespace tutti::test {
 namespace {
 
-using fabric::SimFabric;
-using fabric::Simulator;
+using lab::SimFabric;
+using lab::Simulator;
 
 void play(int ranks, const Algorithm& algorithm, std::size_t count, int root,
           std::size_t calls = 2) {

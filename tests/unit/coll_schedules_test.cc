@@ -4,19 +4,19 @@
 // same desks with no barrier between. A new row is tested without a change here.
 #include <gtest/gtest.h>
 
-#include "fabric/sim.h"
+#include "lab/sim.h"
 #include "support/scene.h"
 #include "support/seeds.h"
 
 namespace tutti::test {
 namespace {
 
-using fabric::SimFabric;
-using fabric::Simulator;
+using lab::SimFabric;
+using lab::Simulator;
 
 class Schedules : public ::testing::TestWithParam<Algorithm> {};
 
-fabric::SimWays draw_ways(std::mt19937_64& random) {
+lab::SimWays draw_ways(std::mt19937_64& random) {
   const auto bits = random() % 8;
   if (bits == 0) return {};  // each buffer another way
   return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
@@ -35,7 +35,7 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
-  const fabric::SimWays ways = draw_ways(random);
+  const lab::SimWays ways = draw_ways(random);
   Simulator simulator(ranks, random(), ways, draw_start(random));
   int stuck = 0;
   if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))

@@ -199,14 +199,18 @@ TEST(Losses, NorIsWhatCouldNotBeCopied) {
         work.in = in;
       }
       if (self.rank == 1) test::deny({SYS_process_vm_readv, SYS_process_vm_writev}, EPERM);
-      const Trouble trouble = call(*team, collective, work, true);
-      if (self.rank == 1) RANK_CHECK(trouble == Trouble::unreachable);
       const auto expected = [&](std::size_t rank) {
         return computes ? std::byte{1 + 2 + 3 + 4} : std::byte(1 + rank);
       };
       const std::size_t results = computes ? 1 : in.size();
-      for (std::size_t i = 0; trouble == Trouble::none && i < results * bytes; ++i)
-        RANK_CHECK(recv[i] == expected(i / bytes));
+      // A call succeeds in which the others have done all of rank 1's part, as it had no core.
+      Trouble trouble = Trouble::none;
+      for (int calls = 0; calls < 1000 && trouble == Trouble::none; ++calls) {
+        trouble = call(*team, collective, work, true);
+        for (std::size_t i = 0; trouble == Trouble::none && i < results * bytes; ++i)
+          RANK_CHECK(recv[i] == expected(i / bytes));
+      }
+      if (self.rank == 1) RANK_CHECK(trouble == Trouble::unreachable);
       int here = 1, all[4];
       RANK_CHECK(self.world.allgather(&here, all, sizeof here));
       std::_Exit(0);

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "engine/call.h"
-#include "fabric/desks.h"
+#include "lab/desks.h"
 #include "support/seeds.h"
 
 namespace tutti::engine {
@@ -120,7 +120,7 @@ enum class Outcome { done, seen, stuck };
 // Lets everyone go on in turns that `random` chooses, until nobody can; or until one sees a mix-up
 // that `looks` whenever it waits.
 Outcome play(const std::vector<Calls>& calls, std::mt19937_64& random, bool looks) {
-  const fabric::VirtualDesks memory(static_cast<int>(calls.size()));
+  const lab::VirtualDesks memory(static_cast<int>(calls.size()));
   std::vector<Player> players;
   for (const Calls& each : calls)
     players.emplace_back(memory.all(), static_cast<int>(players.size()), each);

@@ -5,18 +5,18 @@
 
 #include <array>
 
-#include "fabric/sim.h"
+#include "lab/sim.h"
 #include "support/thread_ranks.h"
 
 namespace tutti::fabric {
 namespace {
 
 struct Simulated {
-  using F = SimFabric;
+  using F = lab::SimFabric;
   template <class Body>
   static void run(int ranks, const Body& body) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-      Simulator simulator(ranks, seed, {});
+      lab::Simulator simulator(ranks, seed, {});
       ASSERT_TRUE(simulator.run(body)) << "seed " << seed;
       ASSERT_EQ(simulator.mismatches(), 0) << "seed " << seed;
     }

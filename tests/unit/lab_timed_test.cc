@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Virtual time: what a machine does with transfers, computation and cores that are shared.
-#include "fabric/timed.h"
+#include "lab/timed.h"
 
 #include <gtest/gtest.h>
 
 #include "coll/coll.h"
 
-namespace tutti::fabric {
+namespace tutti::lab {
 namespace {
 
 // 1 byte a nanosecond, and a core more than ranks.
@@ -176,4 +176,4 @@ TEST(Timed, TracesAllOfEveryCoreAndEveryMessage) {
 }
 
 }  // namespace
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

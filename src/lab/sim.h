@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks. A
+// lab/sim: many virtual ranks in one thread. Each runs the real coroutines over real desks. A
 // seeded scheduler picks who goes on, so that one seed is one interleaving and can be run again.
 //
 // A rank can be overtaken wherever the others can tell the difference. One such place is every
@@ -14,10 +14,10 @@
 #include <random>
 #include <vector>
 
-#include "fabric/desk_fabric.h"
-#include "fabric/desks.h"
+#include "lab/desks.h"
+#include "lab/lab.h"
 
-namespace tutti::fabric {
+namespace tutti::lab {
 
 class Simulator;
 
@@ -159,4 +159,4 @@ inline void SimHost::Pause::await_suspend(std::coroutine_handle<> handle) {
   host.simulator_->suspend(host.rank_, {handle, [](void*) { return true; }, nullptr});
 }
 
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

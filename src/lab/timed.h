@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/timed: virtual time. Ranks of a machine that nobody has here run the real coroutines over
+// lab/timed: virtual time. Ranks of a machine that nobody has here run the real coroutines over
 // real desks, in one thread. What they do takes as long as it would there. Events are discrete and
 // nothing is drawn, so a run is always the same.
 //
@@ -31,10 +31,10 @@
 #include <queue>
 #include <vector>
 
-#include "fabric/desk_fabric.h"
-#include "fabric/desks.h"
+#include "lab/desks.h"
+#include "lab/lab.h"
 
-namespace tutti::fabric {
+namespace tutti::lab {
 
 struct Machine {
   int cores = 1;
@@ -278,4 +278,4 @@ inline std::byte* TimedHost::map(int peer, const Card& card) {
   return reinterpret_cast<std::byte*>(card.address);
 }
 
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fabric/timed.h"
+#include "lab/timed.h"
 
 #include <cmath>
 
-namespace tutti::fabric {
+namespace tutti::lab {
 
 TimedMachine::TimedMachine(const Machine& machine, std::vector<Seat> seats)
     : machine_(machine), seats_(std::move(seats)), desks_(ranks()) {
@@ -276,4 +276,4 @@ void TimedMachine::fill_gaps() {
   trace_.spans = std::move(all);
 }
 
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fabric/sim.h"
+#include "lab/sim.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace tutti::fabric {
+namespace tutti::lab {
 namespace {
 
 // Interrupts nest: a rank that runs on top of another can be interrupted too, this deep.
@@ -122,4 +122,4 @@ std::byte* SimHost::scratch(std::size_t bytes) {
   return scratch_.get();
 }
 
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

@@ -12,7 +12,7 @@
 
 #include "segment/desk.h"
 
-namespace tutti::fabric {
+namespace tutti::lab {
 
 class VirtualDesks {
  public:
@@ -38,4 +38,4 @@ class VirtualDesks {
   std::vector<segment::Desk*> desks_;
 };
 
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model: how long a nonblocking collective over a binomial tree takes, and where to split the tree
-// between the application's cores and cores of its own. Pure arithmetic; docs/model.md explains it.
-// The source is Denis et al., "Study on progress threads placement and dedicated cores for
-// overlapping MPI nonblocking collectives on manycore processor", 2019, section 6.2. "eq." below is
-// an equation there. Words: docs/glossary.md.
+// lab/model: how long a nonblocking collective over a binomial tree takes, and where to split the
+// tree between the application's cores and cores of its own. Pure arithmetic; docs/model.md
+// explains it. The source is Denis et al., "Study on progress threads placement and dedicated cores
+// for overlapping MPI nonblocking collectives on manycore processor", 2019, section 6.2. "eq."
+// below is an equation there. Words: docs/glossary.md.
 //
 // Every rank has a core of its own, and the cores that are left progress communication. Levels of
 // the tree are numbered from the leaves, 1 to height(ranks). The first `levels` of them (the
@@ -18,7 +18,7 @@
 // tree has are all of them, fewer than 0 are none.
 #pragma once
 
-namespace tutti::model {
+namespace tutti::lab::model {
 
 // What an edge of the tree carries.
 enum class Buffers : bool {
@@ -56,4 +56,4 @@ enum class Buffers : bool {
 // left. Takes one pass over the levels.
 [[nodiscard]] int best_levels(int ranks, int cores, Buffers buffers) noexcept;
 
-}  // namespace tutti::model
+}  // namespace tutti::lab::model

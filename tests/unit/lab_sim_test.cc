@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulator itself: that what it says can be believed.
-#include "fabric/sim.h"
+#include "lab/sim.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "coll/coll.h"
 
-namespace tutti::fabric {
+namespace tutti::lab {
 namespace {
 
 // Rounds in which everyone posts and looks at everyone; notes who gets through when.
@@ -202,4 +202,4 @@ TEST(Simulator, LetsRanksRunAhead) {
 }
 
 }  // namespace
-}  // namespace tutti::fabric
+}  // namespace tutti::lab

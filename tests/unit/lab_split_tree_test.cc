@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "model/model.h"
+#include "lab/model.h"
 
-namespace tutti::model {
+namespace tutti::lab::model {
 namespace {
 
 constexpr int paper_cores = 64;
@@ -127,4 +127,4 @@ TEST(SplitTree, EveryNumberHasAnAnswer) {
 }
 
 }  // namespace
-}  // namespace tutti::model
+}  // namespace tutti::lab::model

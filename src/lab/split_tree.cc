@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "model/model.h"
+#include "lab/model.h"
 
-namespace tutti::model {
+namespace tutti::lab::model {
 namespace {
 
 // What a message of this level carries, in buffers.
@@ -88,4 +88,4 @@ int best_levels(int ranks, int cores, Buffers buffers) noexcept {
   return best;
 }
 
-}  // namespace tutti::model
+}  // namespace tutti::lab::model

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 
 import pytest
+
+# What runs does not depend on what was measured here before, or on who else is busy now.
+os.environ.setdefault("TUTTI_COSTS", "usual")
 
 
 @pytest.fixture(autouse=True)

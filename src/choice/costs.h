@@ -15,15 +15,21 @@ struct Costs {
   double flag_ns = 73;
   // As much more if the payload goes on in the second cache line, ns.
   double line_ns = 5;
-  // A KiB through a slot: the owner stores it, another reads it, ns.
-  double slot_ns = 60;
+  // A KiB through a slot, ns: the owner stores it, another reads it. If the reader leaves the lines
+  // as it has read them, and if it hands them back (segment::hand_back).
+  double left_ns = 75;
+  double handed_back_ns = 60;
   // A KiB of another member's buffer, which that one has just written, copied into one's own, ns.
   double copy_ns = 40;
-  // Readers hand the lines of slots back (segment::hand_back), and slot_ns is the time with that.
-  bool hands_back = true;
   // Follows from the others: a sender that chooses for itself leaves blocks from this size on where
   // they are. Packing smaller ones takes less than waiting until the receivers are through.
   std::size_t direct_bytes = 4096;
+
+  // Readers hand slots back. Only a slot's single reader can.
+  [[nodiscard]] constexpr bool hands_back() const { return handed_back_ns < left_ns; }
+  [[nodiscard]] constexpr double slot_ns(int readers) const {
+    return readers == 1 && hands_back() ? handed_back_ns : left_ns;
+  }
 };
 
 // Of an AMD EPYC with 2 cores (Zen 4, a virtual machine): where nothing has been measured.
@@ -32,12 +38,11 @@ inline constexpr Costs usual{};
 // What a flag's own cache line has room for, beside the flag.
 inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, payload);
 
-[[nodiscard]] constexpr double kib(std::size_t bytes) { return static_cast<double>(bytes) / 1024; }
-
 // What algorithms are made of, in ns.
 
 // Everyone has seen the posts of so many members, each with so many bytes. Those of several members
-// are fetched together: only the first takes its whole time, and each further one about a third.
+// are fetched together: only the first takes its whole time, and each further one a third of it.
+// (That is assumed, not measured.)
 [[nodiscard]] constexpr double posts_ns(const Costs& costs, int members, std::size_t bytes) {
   const double second_line = bytes > first_line_bytes ? costs.line_ns : 0;
   return costs.flag_ns * (1 + (members - 1) / 3.0) + second_line;
@@ -46,10 +51,16 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
 [[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
   return costs.flag_ns * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
 }
-// So many bytes through the slots of one member, read by all others at once. They ask for the first
+// So many bytes through the slots of one member, read by so many at once. They ask for the first
 // line of a slot only when they have seen the flag.
-[[nodiscard]] constexpr double slots_ns(const Costs& costs, std::size_t bytes) {
-  return costs.flag_ns / 3 + costs.slot_ns * kib(bytes);
+[[nodiscard]] constexpr double slots_ns(const Costs& costs, double bytes, int readers) {
+  return costs.flag_ns / 3 + costs.slot_ns(readers) * bytes / 1024;
+}
+// The same where the owner fills a slot while the others drain another one. To drain is to copy.
+[[nodiscard]] constexpr double piped_slots_ns(const Costs& costs, double bytes, int readers) {
+  const double filling = costs.slot_ns(readers) - costs.copy_ns;
+  const double slower = filling > costs.copy_ns ? filling : costs.copy_ns;
+  return costs.flag_ns / 3 + slower * bytes / 1024;
 }
 // So many bytes from one buffer to another.
 [[nodiscard]] constexpr double copies_ns(const Costs& costs, double bytes) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "choice/kept.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 
 #include "arch/arch.h"
@@ -17,24 +20,51 @@ namespace {
 
 // What was measured in another way than today's says nothing.
 constexpr int version = 1;
+// To be written and read. In whole picoseconds, as the program's locale may have other points.
+constexpr const char* text =
+    "costs %d\nflag_ps %lld\nline_ps %lld\nleft_ps %lld\nhanded_back_ps %lld\ncopy_ps %lld\n";
+// A host may get other neighbours, another kernel, or be another one of that name.
+constexpr std::time_t longest_kept_s = 7 * 24 * 3600;
 
 struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-std::string cache_folder() {
-  if (::getuid() != ::geteuid()) return "";
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return cache;
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache" : "";
+// A plain file of ours, and nothing that one would wait for.
+File open_kept(const char* name) {
+  const int fd = ::open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return nullptr;
+  struct stat found {};
+  const bool good = ::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
+                    found.st_uid == ::geteuid() &&
+                    std::time(nullptr) - found.st_mtime < longest_kept_s;
+  File file(good ? ::fdopen(fd, "r") : nullptr);
+  if (file == nullptr) ::close(fd);
+  return file;
+}
+
+bool write(int fd, const Costs& costs) {
+  std::FILE* const file = ::fdopen(fd, "w");
+  if (file == nullptr) {
+    ::close(fd);
+    return false;
+  }
+  const auto ps = [](double ns) { return std::llround(ns * 1000); };
+  const bool written =
+      std::fprintf(file, text, version, ps(costs.flag_ns), ps(costs.line_ns), ps(costs.left_ns),
+                   ps(costs.handed_back_ns), ps(costs.copy_ns)) > 0;
+  return std::fclose(file) == 0 && written;  // some file systems are full only then
 }
 
 }  // namespace
 
-std::string kept_file() {
-  const std::string folder = cache_folder();
+std::string file_in(const char* cache, const char* home) {
+  std::string folder;
+  if (cache != nullptr && cache[0] == '/')  // relative ones are to be ignored
+    folder = cache;
+  else if (home != nullptr && home[0] == '/')
+    folder = std::string(home) + "/.cache";
   if (folder.empty()) return "";
   utsname name{};
   ::uname(&name);
@@ -43,18 +73,29 @@ std::string kept_file() {
   return folder + "/tutti/costs-" + name.nodename + "-" + processor;
 }
 
+const std::string& kept_file() {
+  // Of another user's cache nothing is to be known, and the program may change its environment.
+  static const std::string file = ::getuid() == ::geteuid() && ::getgid() == ::getegid()
+                                      ? file_in(std::getenv("XDG_CACHE_HOME"), std::getenv("HOME"))
+                                      : "";
+  return file;
+}
+
 std::optional<Costs> load_costs(const std::string& name) {
-  const File file(name.empty() ? nullptr : std::fopen(name.c_str(), "re"));
+  const File file = open_kept(name.c_str());
   if (file == nullptr) return std::nullopt;
-  Costs costs;
-  int found = 0, back = 0;
-  const int values =
-      std::fscanf(file.get(), "costs %d flag_ns %lf line_ns %lf slot_ns %lf copy_ns %lf back %d",
-                  &found, &costs.flag_ns, &costs.line_ns, &costs.slot_ns, &costs.copy_ns, &back);
+  int found = 0;
+  long long flag = 0, line = 0, left = 0, back = 0, copy = 0;
+  const int values = std::fscanf(file.get(), text, &found, &flag, &line, &left, &back, &copy);
   if (values != 6 || found != version) return std::nullopt;
-  costs.hands_back = back != 0;
-  costs.direct_bytes = least_direct_bytes(costs);
+  const auto ns = [](long long ps) { return static_cast<double>(ps) / 1000; };
+  Costs costs{.flag_ns = ns(flag),
+              .line_ns = ns(line),
+              .left_ns = ns(left),
+              .handed_back_ns = ns(back),
+              .copy_ns = ns(copy)};
   if (!are_plausible(costs)) return std::nullopt;
+  costs.direct_bytes = least_direct_bytes(costs);
   return costs;
 }
 
@@ -63,16 +104,10 @@ bool keep_costs(const std::string& name, const Costs& costs) {
   const std::string folder = name.substr(0, name.rfind('/'));
   (void)::mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0700);
   (void)::mkdir(folder.c_str(), 0700);
-  const std::string draft = name + "." + std::to_string(::getpid());
-  {
-    const File file(std::fopen(draft.c_str(), "we"));
-    if (file == nullptr) return false;
-    std::fprintf(file.get(),
-                 "costs %d\nflag_ns %.1f\nline_ns %.1f\nslot_ns %.1f\ncopy_ns %.1f\nback %d\n",
-                 version, costs.flag_ns, costs.line_ns, costs.slot_ns, costs.copy_ns,
-                 costs.hands_back ? 1 : 0);
-    if (std::fflush(file.get()) == 0 && ::rename(draft.c_str(), name.c_str()) == 0) return true;
-  }
+  std::string draft = name + ".XXXXXX";
+  const int fd = ::mkostemp(draft.data(), O_CLOEXEC);
+  if (fd < 0) return false;
+  if (write(fd, costs) && ::rename(draft.c_str(), name.c_str()) == 0) return true;
   (void)::unlink(draft.c_str());
   return false;
 }

@@ -10,10 +10,13 @@
 
 namespace tutti::choice {
 
-// "" where there is no such folder, and nothing is kept.
-[[nodiscard]] std::string kept_file();
+// The file, by $XDG_CACHE_HOME and $HOME; "" where there is no such folder, and nothing is kept.
+[[nodiscard]] std::string file_in(const char* cache, const char* home);
+// The same by what they were when it was first asked.
+[[nodiscard]] const std::string& kept_file();
+// What was kept in the last seven days.
 [[nodiscard]] std::optional<Costs> load_costs(const std::string& file);
-// False: they could not be kept. A file is there as a whole or not at all.
+// False: they could not be kept. Readers see all of a file or an earlier one.
 bool keep_costs(const std::string& file, const Costs& costs);
 
 }  // namespace tutti::choice

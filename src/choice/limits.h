@@ -39,10 +39,11 @@ inline constexpr std::size_t least_reduce_piece_bytes = 2 * kib;
 
 inline constexpr std::size_t mapped_chunk_bytes = 64 * kib;
 inline constexpr std::size_t copied_chunk_bytes = 256 * kib;
+// Of the chain of a Scan: soon the whole chain is at work.
 inline constexpr std::size_t chain_piece_bytes = 64 * kib;
 
-// Blocks of a fold: they stay in the first cache from one pass to the next. Where the kernel copies
-// operands they stay in the second.
+// Blocks of a fold: they stay in the first cache from one pass to the next. Those of a Scan whose
+// operands the kernel copies stay in the second.
 
 inline constexpr std::size_t fold_block_bytes = 8 * kib;
 inline constexpr std::size_t copied_block_bytes = 64 * kib;

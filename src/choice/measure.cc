@@ -46,6 +46,8 @@ class Pair {
   Pair(Role role, Desk& mine, Desk& theirs, std::int64_t patience_ns)
       : role_(role), mine_(mine), theirs_(theirs), until_ns_(now_ns() + patience_ns) {
     own_.fill(std::byte{1});
+    for (std::size_t slot = 0; role == Role::asks && slot < segment::slots; ++slot)
+      mine.note_staged(slot);
   }
 
   // How long a round takes, there and back, in ns. Of what is copied, without the time in which it
@@ -124,8 +126,8 @@ class Pair {
   }
 
   void await(const segment::Line& line) {
-    constexpr int polls_per_look = 4096;
-    for (int polls = 0; line.step.load(std::memory_order_acquire) < step_; ++polls) {
+    constexpr unsigned polls_per_look = 4096;
+    for (unsigned polls = 0; line.step.load(std::memory_order_acquire) < step_; ++polls) {
       if (polls % polls_per_look == polls_per_look - 1 && now_ns() > until_ns_) gave_up_ = true;
       if (gave_up_) return;
     }
@@ -161,22 +163,21 @@ std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t p
 
   const auto of = [&](Round kind) { return quartile(times[static_cast<std::size_t>(kind)]); };
   const double there_and_back = of(Round::flag);
-  const double left = of(Round::slot_left), back = of(Round::slot_back);
-  const auto per_kib = [&](double round) { return (round - there_and_back) / kib(bytes); };
+  const auto per_kib = [&](Round kind) { return (of(kind) - there_and_back) * 1024 / bytes; };
   Costs costs;
   costs.flag_ns = there_and_back / 2;
   costs.line_ns = std::max(0.0, of(Round::line) - there_and_back);
-  costs.hands_back = back < left;
-  costs.slot_ns = per_kib(std::min(back, left));
-  costs.copy_ns = per_kib(of(Round::copied));
-  costs.direct_bytes = least_direct_bytes(costs);
+  costs.left_ns = per_kib(Round::slot_left);
+  costs.handed_back_ns = per_kib(Round::slot_back);
+  costs.copy_ns = per_kib(Round::copied);
   if (!are_plausible(costs)) return std::nullopt;
+  costs.direct_bytes = least_direct_bytes(costs);
   return costs;
 }
 
 std::size_t least_direct_bytes(const Costs& costs) {
   constexpr std::size_t least = 2 * limits::kib, most = limits::shared_bytes;
-  const double saved_ns = costs.slot_ns - costs.copy_ns;  // for each KiB that is not packed
+  const double saved_ns = costs.slot_ns(1) - costs.copy_ns;  // for each KiB that is not packed
   if (saved_ns <= 0) return most;
   const double bytes = costs.flag_ns / saved_ns * 1024;
   return std::bit_ceil(static_cast<std::size_t>(
@@ -188,8 +189,8 @@ bool are_plausible(const Costs& costs) {
     return std::isfinite(ns) && least <= ns && ns <= most;
   };
   return within(costs.flag_ns, 1, 1e5) && within(costs.line_ns, 0, 1e5) &&
-         within(costs.slot_ns, 1, 1e5) && within(costs.copy_ns, 1, 1e5) &&
-         costs.direct_bytes >= 1024 && costs.direct_bytes <= 1 << 20;
+         within(costs.left_ns, 1, 1e5) && within(costs.handed_back_ns, 1, 1e5) &&
+         within(costs.copy_ns, 1, 1e5);
 }
 
 }  // namespace tutti::choice

@@ -13,16 +13,16 @@ namespace tutti::choice {
 enum class Role : std::uint8_t { asks, answers };
 
 // Both call this at about the same time, each with its own desk, of a slice that nobody has used
-// yet. The one that asks learns the costs. It takes a millisecond or two, and never longer than
+// yet. The one that asks learns the costs. It takes one to four milliseconds, and never longer than
 // `patience_ns`: nullopt when the other does not answer, or when the times make no sense. The one
 // that answers gets nullopt in any case.
 [[nodiscard]] std::optional<Costs> measure(Role role, segment::Desk& mine, segment::Desk& theirs,
                                            std::int64_t patience_ns);
 
-// What follows from the other costs: Costs::direct_bytes.
+// What follows from the other costs, which are plausible: Costs::direct_bytes.
 [[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
 
-// Whether these can be a machine's.
+// Whether these times can be a machine's.
 [[nodiscard]] bool are_plausible(const Costs& costs);
 
 }  // namespace tutti::choice

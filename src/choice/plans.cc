@@ -13,11 +13,12 @@ namespace {
 
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
-// The sizes at which another algorithm may become the cheapest: eight an octave, where a payload
-// goes on in a second cache line, and where needs end to be met.
+// The sizes at which another algorithm may become the cheapest: eight an octave, where costs jump,
+// and where needs end to be met.
 std::vector<std::size_t> sizes(std::span<const Algorithm> table, int ranks) {
   constexpr std::size_t first = 8, last = std::size_t{64} << 20;
-  std::vector<std::size_t> sizes = {0, 1, 2, 3, 4, 5, 6, 7, first_line_bytes + 1};
+  std::vector<std::size_t> sizes = {
+      0, 1, 2, 3, 4, 5, 6, 7, first_line_bytes + 1, limits::whole_bytes + 1};
   for (std::size_t octave = first; octave < last; octave *= 2)
     for (std::size_t eighth = 0; eighth < 8; ++eighth)
       sizes.push_back(octave + octave / 8 * eighth);
@@ -91,9 +92,9 @@ int place_of(std::span<const Algorithm> table, Name name) {
 
 Forced forced_by_options() {
   const char* const names[] = {
-#define TUTTI_KIND(name, text, rooted) options().name,
+#define TUTTI_COLLECTIVE_NAME(name, text, rooted) options().name,
 #include "base/collectives.def"
-#undef TUTTI_KIND
+#undef TUTTI_COLLECTIVE_NAME
   };
   Forced forced{};
   for (std::size_t i = 0; i < forced.size(); ++i)

@@ -33,7 +33,9 @@ class Ladder {
   [[nodiscard]] std::span<const Rung> rungs() const {
     return std::span(rungs_).first(static_cast<std::size_t>(count_));
   }
-  // Sizes up to `most_bytes` take `algorithm`.
+  // Sizes up to `most_bytes`, from those of the rung before on, take `algorithm`. Where there are
+  // too many rungs, the last one takes the place of the one before: what fits larger sizes fits
+  // smaller ones, too.
   void add(std::size_t most_bytes, int algorithm);
 
  private:

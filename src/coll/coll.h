@@ -135,7 +135,7 @@ constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
 // Hands these bytes of a slot back to its owner (segment/desk.h), where that pays.
 template <Fabric F>
 void hand_back(const F& f, std::byte* read, std::size_t bytes) {
-  if (bytes >= limits::handed_back_bytes && f.costs().hands_back) segment::hand_back(read, bytes);
+  if (bytes >= limits::handed_back_bytes && f.costs().hands_back()) segment::hand_back(read, bytes);
 }
 
 // The same for these bytes of the slots of all others.

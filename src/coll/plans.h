@@ -32,7 +32,7 @@ inline constexpr auto first_rows = [] {
 
 }  // namespace detail
 
-// What the chooser weighs of a table.
+// What choice/ weighs of a table.
 template <Fabric F>
 std::vector<choice::Algorithm> algorithms_of(Collective collective, bool late) {
   const auto rows = table_of<F>(collective, late);

@@ -21,7 +21,8 @@
 namespace tutti::engine {
 namespace {
 
-// There are three rounds of exchange. Round 1: who is here.
+// There are three rounds of exchange, or four where the costs are to be measured. Round 1: who is
+// here.
 struct Arrival {
   std::uint64_t host;
   memory::Introduction memory;
@@ -119,7 +120,7 @@ class Node::Joining {
                        std::strcmp(options().check, "strict") == 0,
                        std::strcmp(options().order, "rank") == 0,
                        group_.has_devices,
-                       choice::forced_by_options()};
+                       Node::forced_by_options(group_.rank == 0)};
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Seat> seats;
     std::vector<os::CpuMask> homes;
@@ -142,7 +143,6 @@ class Node::Joining {
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
-    if (node_->rank_ == 0) Node::warn_of_unknown_algorithms();
     take_places(seats, homes, job);
     node_->oversubscribed_ = topology::oversubscribed(seats);
     node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
@@ -218,10 +218,11 @@ class Node::Joining {
     Invited invited{node_->segment_.invitation(), 1, 0, choice::usual, 0};
     const std::string_view wish = options().costs;
     if (wish == "usual") return invited;
-    if (const auto kept = wish == "auto" ? choice::load_costs(choice::kept_file()) : std::nullopt) {
+    const auto kept = wish == "measure" ? std::nullopt : choice::load_costs(choice::kept_file());
+    if (kept) {
       invited.costs = *kept;
     } else if (node_->size() > 1 && !node_->oversubscribed_) {
-      invited.slice = node_->segment_.allocate_slice(2);
+      invited.slice = node_->segment_.allocate_slice(2, 2);  // as large as that of a team
       invited.measures = invited.slice != 0;
     }
     return invited;
@@ -242,24 +243,22 @@ class Node::Joining {
     return true;
   }
 
-  // By the maker and the next one. The maker learns the costs.
+  // By the maker and the last one, which tends to be the farthest. The maker learns the costs.
   choice::Costs measure(std::uint64_t slice) {
-    constexpr std::int64_t patience_ns = 50'000'000;
-    choice::Costs costs = choice::usual;
-    if (node_->rank_ > 1) return costs;
+    constexpr std::int64_t patience_ns = 20'000'000;
+    const bool asks = node_->rank_ == 0;
+    if (!asks && node_->rank_ + 1 < node_->size()) return choice::usual;
     segment::Segment& segment = node_->segment_;
-    const auto role = node_->rank_ == 0 ? choice::Role::asks : choice::Role::answers;
-    const auto measured = choice::measure(role, *segment.desk(slice, node_->rank_),
-                                          *segment.desk(slice, 1 - node_->rank_), patience_ns);
+    const auto measured = choice::measure(asks ? choice::Role::asks : choice::Role::answers,
+                                          *segment.desk(slice, asks ? 0 : 1),
+                                          *segment.desk(slice, asks ? 1 : 0), patience_ns);
     segment.leave_slice(slice);
-    if (!measured) return costs;
-    costs = *measured;
-    if (std::strcmp(options().costs, "auto") == 0) {
-      const std::string file = choice::kept_file();
-      if (!choice::keep_costs(file, costs))
-        log::info("the costs of this machine could not be kept in %s", file.c_str());
-    }
-    return costs;
+    if (asks && !measured) log::info("the costs of this machine could not be measured");
+    if (!measured) return choice::usual;
+    const std::string& file = choice::kept_file();
+    if (std::strcmp(options().costs, "measure") != 0 && !choice::keep_costs(file, *measured))
+      log::info("the costs of this machine could not be kept in '%s'", file.c_str());
+    return *measured;
   }
 
   [[nodiscard]] bool everyone_is_attached() const {

@@ -56,8 +56,9 @@ class Node {
   // What algorithms cost on this machine, and which ones are forced; the same on all members.
   [[nodiscard]] const choice::Costs& costs() const { return costs_; }
   [[nodiscard]] const choice::Forced& forced() const { return forced_; }
-  // Says which options name an algorithm that there is not, and which there are.
-  static void warn_of_unknown_algorithms();
+  // The algorithms that this process's options name, but for those that there are not. Of these it
+  // warns where `warns`, once.
+  [[nodiscard]] static choice::Forced forced_by_options(bool warns);
   // The plans of teams of so many ranks.
   [[nodiscard]] std::shared_ptr<const choice::Plans> plans(int ranks);
   // Some members had a runtime of GPUs when they joined.

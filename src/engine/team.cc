@@ -275,26 +275,28 @@ void learn(const Pending& pending) {
 
 }  // namespace
 
-void Node::warn_of_unknown_algorithms() {
+// Here and not in node.cc, as algorithms are compiled for each file that knows their tables.
+choice::Forced Node::forced_by_options(bool warns) {
   static std::atomic_flag said;  // a process may join more than one Node
-  const choice::Forced forced = choice::forced_by_options();
-  if (forced == choice::Forced{} || said.test_and_set()) return;
+  choice::Forced forced = choice::forced_by_options();
+  if (forced == choice::Forced{}) return forced;
+  warns = warns && !said.test_and_set();
   for (std::size_t i = 0; i < forced.size(); ++i) {
     const auto collective = static_cast<Collective>(i);
-    std::string names;
-    bool found = forced[i] == 0;
-    for (const bool late : {false, true})
-      for (const auto& algorithm : coll::algorithms_of<fabric::NodeFabric>(collective, late)) {
-        found = found || choice::encode(algorithm.name) == forced[i];
-        const std::string name = std::string(", ") + algorithm.name;
-        if (names.find(name) == std::string::npos) names += name;
-      }
-    if (found) continue;
-    std::string variable = std::string("TUTTI_") + name_of(collective);
+    const auto table = coll::algorithms_of<fabric::NodeFabric>(collective, false);
+    const auto late = coll::algorithms_of<fabric::NodeFabric>(collective, true);
+    if (forced[i] == 0 || choice::place_of(table, forced[i]) != choice::nobody ||
+        choice::place_of(late, forced[i]) != choice::nobody)
+      continue;
+    forced[i] = 0;
+    std::string variable = name_of(collective), names;
     for (char& letter : variable)
       letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    log::warn("%s is none of auto%s; auto is used", variable.c_str(), names.c_str());
+    for (const choice::Algorithm& algorithm : table) names += std::string(", ") + algorithm.name;
+    if (warns)
+      log::warn("TUTTI_%s is none of auto%s; auto is used", variable.c_str(), names.c_str());
   }
+  return forced;
 }
 
 std::shared_ptr<const choice::Plans> Node::plans(int ranks) {

@@ -61,7 +61,7 @@ class Chip {
   std::vector<Buffers> buffers_;
 };
 
-// What the chooser weighs for a collective; late: with an operation of the program's own.
+// What choice/ weighs for a collective; late: with an operation of the program's own.
 [[nodiscard]] std::vector<choice::Algorithm> table_of(coll::Collective collective, bool late);
 
 // How long all cores of the chip take for the blocking collective.

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "base/options.h"
 #include "choice/kept.h"
@@ -21,26 +20,41 @@
 namespace tutti::simulate {
 namespace {
 
+// The algorithm that is asked for; "" for auto.
+const char* wanted(Collective collective) {
+  const char* const words[] = {
+#define TUTTI_COLLECTIVE_NAME(name, text, rooted) options().name,
+#include "base/collectives.def"
+#undef TUTTI_COLLECTIVE_NAME
+  };
+  const char* word = words[static_cast<std::size_t>(collective)];
+  return std::strcmp(word, "auto") == 0 ? "" : word;
+}
+
 struct Known {
   choice::Costs costs;
   const char* source;
   std::string file;
 };
 
-// By two threads, where there are two cores for them.
+// By two threads, where there are two cores for them. They need not be as far from each other as
+// ranks are, so what they find is not kept.
 std::optional<choice::Costs> measure_here() {
   constexpr std::int64_t patience_ns = 500'000'000;
   const os::CpuMask usable = os::usable_cpus();
-  std::vector<os::CpuMask> two;
-  for (int cpu = 0; cpu < os::CpuMask::most && two.size() < 2; ++cpu)
-    if (usable.has(cpu)) two.push_back(os::CpuMask::of(cpu));
-  if (two.size() < 2) return std::nullopt;
+  int first_cpu = -1, last_cpu = -1;
+  for (int cpu = 0; cpu < os::CpuMask::most; ++cpu) {
+    if (!usable.has(cpu)) continue;
+    if (first_cpu < 0) first_cpu = cpu;
+    last_cpu = cpu;
+  }
+  if (first_cpu == last_cpu) return std::nullopt;
   const auto first = std::make_unique<segment::Desk>(), second = std::make_unique<segment::Desk>();
   std::thread other([&] {
-    (void)os::run_on(two[1]);
+    (void)os::run_on(os::CpuMask::of(last_cpu));
     (void)choice::measure(choice::Role::answers, *second, *first, patience_ns);
   });
-  (void)os::run_on(two[0]);
+  (void)os::run_on(os::CpuMask::of(first_cpu));
   const auto costs = choice::measure(choice::Role::asks, *first, *second, patience_ns);
   other.join();
   (void)os::run_on(usable);
@@ -51,20 +65,18 @@ std::optional<choice::Costs> measure_here() {
 Known find_costs() {
   const std::string_view wish = options().costs;
   if (wish == "usual") return {choice::usual, "usual", ""};
-  const std::string file = choice::kept_file();
-  if (wish == "auto")
+  const std::string& file = choice::kept_file();
+  if (wish != "measure")
     if (const auto kept = choice::load_costs(file)) return {*kept, "kept", file};
-  const auto measured = measure_here();
-  if (!measured) return {choice::usual, "usual", ""};
-  if (wish == "auto" && choice::keep_costs(file, *measured)) return {*measured, "kept", file};
-  return {*measured, "measured", ""};
+  if (const auto measured = measure_here()) return {*measured, "measured", ""};
+  return {choice::usual, "usual", ""};
 }
 
 std::optional<Collective> find_collective(std::string_view word) {
   static constexpr std::string_view words[] = {
-#define TUTTI_KIND(name, text, rooted) #name,
+#define TUTTI_COLLECTIVE_NAME(name, text, rooted) #name,
 #include "base/collectives.def"
-#undef TUTTI_KIND
+#undef TUTTI_COLLECTIVE_NAME
   };
   for (std::size_t i = 0; i < std::size(words); ++i)
     if (words[i] == word) return static_cast<Collective>(i);
@@ -85,9 +97,9 @@ void write(probe::Json& json, const Known& known) {
       .add("file", known.file)
       .add("flag_ns", known.costs.flag_ns)
       .add("line_ns", known.costs.line_ns)
-      .add("slot_ns", known.costs.slot_ns)
+      .add("left_ns", known.costs.left_ns)
+      .add("handed_back_ns", known.costs.handed_back_ns)
       .add("copy_ns", known.costs.copy_ns)
-      .add("hands_back", known.costs.hands_back)
       .add("direct_bytes", static_cast<std::uint64_t>(known.costs.direct_bytes))
       .end_object();
 }
@@ -129,7 +141,7 @@ void explain(const Question& question, probe::Json& json) {
       .add("collective", name_of(question.collective))
       .add("ranks", question.ranks)
       .add("bytes", static_cast<std::uint64_t>(question.bytes))
-      .add("forced", place == choice::nobody ? "" : table[static_cast<std::size_t>(place)].name)
+      .add("forced", wanted(question.collective))
       .add("chosen",
            table.empty() ? "" : table[static_cast<std::size_t>(ladder.at(question.bytes))].name);
   write(json, known);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the chooser learns of stores, on a cache that is modelled: streaming stores push the result
+// What is learned of stores, on a cache that is modelled: streaming stores push the result
 // out of it, so that the next call finds it cold.
 #include "choice/learned.h"
 #include "reduce/reduce.h"
@@ -30,7 +30,7 @@ struct Outcome {
 // Those before `from` are not counted.
 Outcome play(const Machine& machine, int calls, int from = 0, bool otherwise = false) {
   const int ranks = 2;
-  std::vector<Learner> choosers(static_cast<std::size_t>(ranks), Learner(true));
+  std::vector<Learner> learners(static_cast<std::size_t>(ranks), Learner(true));
   std::vector<Distances> distances(static_cast<std::size_t>(ranks));
   std::vector<Stores> before(static_cast<std::size_t>(ranks), Stores::plain);
   std::vector<char> buffers(static_cast<std::size_t>(ranks));
@@ -38,15 +38,15 @@ Outcome play(const Machine& machine, int calls, int from = 0, bool otherwise = f
   for (int call = 0; call < calls; ++call) {
     std::vector<Learner::Choice> choices;
     std::uint64_t ticks = 0;
-    for (std::size_t r = 0; r < choosers.size(); ++r) {
+    for (std::size_t r = 0; r < learners.size(); ++r) {
       const std::size_t distance = distances[r].of(&buffers[r], bytes);
-      choices.push_back(choosers[r].choose(Collective::allgather, bytes, distance, otherwise));
+      choices.push_back(learners[r].choose(Collective::allgather, bytes, distance, otherwise));
       const Stores stores = choices[r].second ? Stores::streaming : Stores::plain;
       ticks = std::max(ticks, machine(stores, before[r], call));
       before[r] = stores;
     }
-    for (std::size_t r = 0; r < choosers.size() && ticks != 0; ++r)
-      choosers[r].learn(choices[r], ticks, bytes);
+    for (std::size_t r = 0; r < learners.size() && ticks != 0; ++r)
+      learners[r].learn(choices[r], ticks, bytes);
     if (call < from) continue;
     ++outcome.calls;
     outcome.streaming += choices[0].second;

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdlib>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -41,9 +44,9 @@ TEST(Measure, EndsWhereNobodyAnswers) {
 TEST(Measure, ImplausibleCosts) {
   EXPECT_TRUE(are_plausible(usual));
   Costs costs = usual;
-  costs.slot_ns = -3;
+  costs.left_ns = -3;
   EXPECT_FALSE(are_plausible(costs));
-  costs.slot_ns = std::numeric_limits<double>::quiet_NaN();
+  costs.left_ns = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(are_plausible(costs));
   costs = usual;
   costs.flag_ns = 1e9;
@@ -60,15 +63,16 @@ class Kept : public testing::Test {
 
 TEST_F(Kept, WhatIsKeptIsFound) {
   EXPECT_FALSE(load_costs(file_).has_value());
-  Costs costs{.flag_ns = 101.5, .line_ns = 0, .slot_ns = 33.3, .copy_ns = 12, .hands_back = false};
+  Costs costs{.flag_ns = 101.5, .line_ns = 0, .left_ns = 33.3, .handed_back_ns = 45, .copy_ns = 12};
   ASSERT_TRUE(keep_costs(file_, costs));
   const auto found = load_costs(file_);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->flag_ns, 101.5);
   EXPECT_EQ(found->line_ns, 0);
-  EXPECT_EQ(found->slot_ns, 33.3);
+  EXPECT_EQ(found->left_ns, 33.3);
+  EXPECT_EQ(found->handed_back_ns, 45);
   EXPECT_EQ(found->copy_ns, 12);
-  EXPECT_FALSE(found->hands_back);
+  EXPECT_FALSE(found->hands_back());
   EXPECT_EQ(found->direct_bytes, least_direct_bytes(costs));
   // Nothing but the file itself is left.
   int files = 0;
@@ -79,15 +83,21 @@ TEST_F(Kept, WhatIsKeptIsFound) {
 }
 
 TEST_F(Kept, OtherTextIsNot) {
-  for (const char* text :
-       {"", "costs", "costs 0\nflag_ns 1\nline_ns 1\nslot_ns 1\ncopy_ns 1\nback 1\n",
-        "costs 1\nflag_ns 1\nline_ns 1\nslot_ns 1\n",
-        "costs 1\nflag_ns nan\nline_ns 1\nslot_ns 1\ncopy_ns 1\nback 1\n",
-        "costs 1\nflag_ns 1\nline_ns 1\nslot_ns -1\ncopy_ns 1\nback 1\n"}) {
+  const std::string good =
+      "costs 1\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\ncopy_ps 9999\n";
+  const auto with = [&](const char* from, const char* to) {
+    return std::string(good).replace(good.find(from), std::strlen(from), to);
+  };
+  for (const std::string& text :
+       {std::string(), std::string("costs"), good.substr(0, good.find("copy")),
+        with("costs 1", "costs 0"), with("flag_ps 9999", "flag_ps nan"),
+        with("left_ps 9999", "left_ps -1"), with("copy_ps 9999", "copy_ps 99999999999999")}) {
     ASSERT_TRUE(keep_costs(file_, usual));
     std::ofstream(file_) << text;
     EXPECT_FALSE(load_costs(file_).has_value()) << text;
   }
+  std::ofstream(file_) << good;
+  EXPECT_TRUE(load_costs(file_).has_value());
 }
 
 TEST_F(Kept, WhereNothingCanBeWritten) {
@@ -96,15 +106,28 @@ TEST_F(Kept, WhereNothingCanBeWritten) {
   EXPECT_FALSE(load_costs("").has_value());
 }
 
+TEST_F(Kept, NotForEver) {
+  ASSERT_TRUE(keep_costs(file_, usual));
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 8);
+  std::filesystem::last_write_time(file_, long_ago);
+  EXPECT_FALSE(load_costs(file_).has_value());
+}
+
+TEST_F(Kept, NothingIsReadThatIsNoFile) {
+  ASSERT_TRUE(keep_costs(file_, usual));
+  const std::string link = file_ + "-link", pipe = file_ + "-pipe";
+  std::filesystem::create_symlink(file_, link);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(load_costs(link).has_value());
+  EXPECT_FALSE(load_costs(pipe).has_value());
+}
+
 TEST(KeptFile, IsInTheCacheFolder) {
-  ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_TRUE(kept_file().starts_with("/somewhere/tutti/costs-"));
-  ::setenv("XDG_CACHE_HOME", "relative", 1);  // to be ignored, as the specification says
-  ::setenv("HOME", "/home/me", 1);
-  EXPECT_TRUE(kept_file().starts_with("/home/me/.cache/tutti/costs-"));
-  ::unsetenv("XDG_CACHE_HOME");
-  ::unsetenv("HOME");
-  EXPECT_EQ(kept_file(), "");
+  EXPECT_TRUE(file_in("/somewhere", "/home/me").starts_with("/somewhere/tutti/costs-"));
+  EXPECT_TRUE(file_in("relative", "/home/me").starts_with("/home/me/.cache/tutti/costs-"));
+  EXPECT_TRUE(file_in(nullptr, "/home/me").starts_with("/home/me/.cache/tutti/costs-"));
+  EXPECT_EQ(file_in(nullptr, nullptr), "");
+  EXPECT_EQ(file_in("relative", "here"), "");
 }
 
 }  // namespace

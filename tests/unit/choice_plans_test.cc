@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -32,17 +33,30 @@ std::string chosen(Collective collective, int ranks, std::size_t bytes, const Co
 
 // The machine that most was measured on.
 TEST(Plans, OnAnEpyc) {
-  for (const auto collective : {Collective::bcast, Collective::reduce, Collective::allreduce,
-                                Collective::reduce_scatter, Collective::scan}) {
-    EXPECT_EQ(chosen(collective, 2, 0, usual), "line");
-    EXPECT_EQ(chosen(collective, 2, segment::payload_bytes, usual), "line");
-    EXPECT_EQ(chosen(collective, 2, segment::payload_bytes + 1, usual), "staged");
-    EXPECT_EQ(chosen(collective, 2, limits::shared_bytes - 1, usual), "staged");
-    EXPECT_EQ(chosen(collective, 2, 2 * limits::shared_bytes, usual), "direct");
-    EXPECT_EQ(chosen(collective, 2, std::size_t{1} << 40, usual), "direct");
+  for (const int ranks : {2, 3, 4, 8}) {
+    for (const auto collective : {Collective::bcast, Collective::reduce, Collective::allreduce,
+                                  Collective::reduce_scatter, Collective::scan}) {
+      EXPECT_EQ(chosen(collective, ranks, 0, usual), "line");
+      EXPECT_EQ(chosen(collective, ranks, segment::payload_bytes, usual), "line");
+      EXPECT_EQ(chosen(collective, ranks, segment::payload_bytes + 1, usual), "staged");
+      EXPECT_EQ(chosen(collective, ranks, limits::shared_bytes - 1, usual), "staged");
+      EXPECT_EQ(chosen(collective, ranks, 4 * limits::shared_bytes, usual), "direct")
+          << name_of(collective) << " " << ranks;
+      EXPECT_EQ(chosen(collective, ranks, std::size_t{1} << 40, usual), "direct");
+    }
   }
+  EXPECT_EQ(chosen(Collective::bcast, 2, 12 * limits::kib, usual), "direct");
+  EXPECT_EQ(chosen(Collective::allreduce, 2, limits::shared_bytes, usual), "direct");
   EXPECT_EQ(chosen(Collective::barrier, 2, 0, usual), "flat");
   EXPECT_EQ(chosen(Collective::barrier, 64, 0, usual), "dissemination");
+}
+
+TEST(Plans, OfManyRanksLargeMessagesGoDirectly) {
+  for (const int ranks : {64, 128, 1024}) {
+    EXPECT_EQ(chosen(Collective::allreduce, ranks, 1 << 20, usual), "direct") << ranks;
+    EXPECT_EQ(chosen(Collective::reduce, ranks, 1 << 20, usual), "direct") << ranks;
+    EXPECT_EQ(chosen(Collective::bcast, ranks, 16 << 20, usual), "direct") << ranks;
+  }
 }
 
 TEST(Plans, WhereAFlagTakesLongLargerMessagesGoThroughTheSegment) {
@@ -61,11 +75,11 @@ TEST(Plans, WhereASecondLineTakesLongerThanASlotPayloadsLeaveTheFlag) {
 
 TEST(Plans, SendersPackLargerBlocksWhereCopiesGainLess) {
   Costs costs = usual;
-  costs.slot_ns = 200;
+  costs.left_ns = costs.handed_back_ns = 200;
   const std::size_t slow_slots = least_direct_bytes(costs);
-  costs.slot_ns = costs.copy_ns + 5;
+  costs.left_ns = costs.copy_ns + 5;
   const std::size_t fast_slots = least_direct_bytes(costs);
-  costs.slot_ns = costs.copy_ns - 5;  // nothing is gained
+  costs.left_ns = costs.copy_ns - 5;  // nothing is gained
   EXPECT_LT(slow_slots, fast_slots);
   EXPECT_EQ(least_direct_bytes(costs), limits::shared_bytes);
 }
@@ -89,6 +103,16 @@ TEST(Plans, WhatOneRankForcesHoldsForAll) {
   EXPECT_EQ(both[2], 0u);
 }
 
+TEST(Plans, ALadderWithMoreRungsThanItHolds) {
+  Ladder ladder;
+  for (int i = 0; i < 2 * Ladder::most_rungs; ++i) ladder.add(static_cast<std::size_t>(i), i);
+  ladder.add(~std::size_t{0}, 2 * Ladder::most_rungs);
+  EXPECT_EQ(ladder.at(0), 0);
+  EXPECT_EQ(ladder.at(Ladder::most_rungs - 2), Ladder::most_rungs - 2);
+  // What fits larger sizes fits smaller ones, too.
+  EXPECT_EQ(ladder.at(Ladder::most_rungs - 1), 2 * Ladder::most_rungs);
+}
+
 TEST(Plans, ACollectiveThatComputesNothingHasNoLateAlgorithm) {
   EXPECT_TRUE(table_of(Collective::bcast, true).empty());
   EXPECT_EQ(make_ladder({}, 2, usual).at(8), nobody);
@@ -101,7 +125,11 @@ TEST(Plans, OnAnyMachine) {
   std::uniform_real_distribution<double> exponent(0, 3);
   const auto draw = [&] { return std::pow(10, exponent(random)); };
   for (int machine = 0; machine < 200; ++machine) {
-    Costs costs{.flag_ns = draw(), .line_ns = draw(), .slot_ns = draw(), .copy_ns = draw()};
+    Costs costs{.flag_ns = draw(),
+                .line_ns = draw(),
+                .left_ns = draw(),
+                .handed_back_ns = draw(),
+                .copy_ns = draw()};
     costs.direct_bytes = least_direct_bytes(costs);
     ASSERT_TRUE(are_plausible(costs));
     const int ranks = 2 + static_cast<int>(random() % 200);

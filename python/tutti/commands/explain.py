@@ -36,7 +36,10 @@ def register(app: typer.Typer) -> None:
 def explain(
     collective: str = typer.Argument(..., help="As allreduce, MPI_Allreduce or iallreduce."),
     size: Optional[str] = typer.Option(
-        None, "--bytes", metavar="SIZE", help="A rank's vector, or a block. Default 8."
+        None,
+        "--bytes",
+        metavar="SIZE",
+        help="A rank's whole vector, or a block (allgatherv: all of them). Default 8.",
     ),
     ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on the node."),
     user_op: bool = typer.Option(False, "--user-op", help="With an operation of the program's."),

@@ -21,7 +21,7 @@ def print_table(said: dict[str, Any]) -> None:
     where = f"{plural(said['ranks'], 'rank')} of a node"
     size = f" of {plural(said['bytes'], 'byte')}" if said["bytes"] else ""
     chosen = next(row for row in said["algorithms"] if row["name"] == said["chosen"])
-    why = "forced" if said["forced"] == said["chosen"] else "the least time"
+    why = "forced" if said["forced"] == said["chosen"] else "chosen"
     out.print(f"{call}{size} on {where} runs {chosen['name']}: {chosen['description']}")
     out.print()
     printed = table("algorithm", "estimate", "", right=0)
@@ -33,7 +33,9 @@ def print_table(said: dict[str, Any]) -> None:
     out.print(printed)
     out.print()
     if said["forced"] and said["forced"] != said["chosen"]:
-        out.print(f"{said['forced']} is forced, but cannot run this call")
+        known = said["forced"] in [row["name"] for row in said["algorithms"]]
+        reason = "but cannot run this call" if known else "but there is no such algorithm"
+        out.print(f"{said['forced']} is forced, {reason}")
     if len(said["sizes"]) > 1:
         out.print("by size: " + ", ".join(rung(row) for row in said["sizes"]))
     out.print(costs(said["costs"]))
@@ -63,11 +65,10 @@ def rung(row: dict[str, Any]) -> str:
 
 def costs(said: dict[str, Any]) -> str:
     source = f"kept in {said['file']}" if said["source"] == "kept" else SOURCES[said["source"]]
-    back = "handed back" if said["hands_back"] else "left as they were read"
     return (
         f"made from this machine's costs ({source}): a flag {said['flag_ns']:.0f} ns, its second "
-        f"cache line {said['line_ns']:.0f} ns, 1 KiB through a slot {said['slot_ns']:.0f} ns, "
-        f"copied {said['copy_ns']:.0f} ns; slots are {back}"
+        f"cache line {said['line_ns']:.0f} ns; 1 KiB copied {said['copy_ns']:.0f} ns, through a "
+        f"slot {said['left_ns']:.0f} ns, handed back {said['handed_back_ns']:.0f} ns"
     )
 
 

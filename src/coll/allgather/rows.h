@@ -12,7 +12,7 @@ template <Fabric F>
 inline constexpr Row<F> rows[] = {
     {{"line", "blocks ride in the flags", Needs::known_line, exchange::line_ns},
      exchange::line<F, exchange::Senders::everyone>},
-    {{"exchange", "everyone reads everyone's block", Needs::nothing, exchange::exchange_ns},
+    {{"exchange", "everyone reads everyone's block", Needs::nothing, exchange::exchange_of_one_ns},
      exchange::everybody<F>},
 };
 

@@ -13,7 +13,8 @@ inline constexpr Row<F> rows[] = {
     {{"line", "all blocks of a sender ride in its flag", Needs::line_of_others,
       exchange::line_of_others_ns},
      exchange::line<F, exchange::Senders::everyone>},
-    {{"exchange", "everyone reads its block of everyone's", Needs::nothing, exchange::exchange_ns},
+    {{"exchange", "everyone reads its block of everyone's", Needs::nothing,
+      exchange::exchange_of_all_ns},
      exchange::everybody<F>},
 };
 

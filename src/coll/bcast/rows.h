@@ -9,15 +9,20 @@ namespace tutti::coll::bcast {
 // The root fills a piece while the receivers empty another, of this call or of the one before: it
 // waits for nobody.
 inline double staged_ns(const Facts& x, const Costs& c) {
-  return choice::posts_ns(c, 1, 0) + choice::slots_ns(c, x.bytes / 2);
+  const auto bytes = static_cast<double>(x.bytes);
+  const std::size_t pieces = std::max(std::size_t{1}, divide_up(x.bytes, piece_bytes(x.bytes)));
+  return choice::posts_ns(c, static_cast<int>(pieces), 0) +
+         choice::piped_slots_ns(c, bytes, x.ranks - 1);
 }
-// The root does a part of each receiver's work, where there is more than a chunk of it.
+// The root does a part of each receiver's work, where there is more than a chunk of it. Meanwhile
+// it sees who has come and who is done.
 inline double direct_ns(const Facts& x, const Costs& c) {
   if (x.bytes < limits::shared_bytes) return choice::meeting_ns(c, x.ranks - 1) + staged_ns(x, c);
   const auto chunk = static_cast<double>(chunk_of(x.bytes, limits::mapped_chunk_bytes));
   const auto bytes = static_cast<double>(x.bytes);
   const double part = std::max(std::min(chunk, bytes), bytes * (1 - 1.0 / x.ranks));
-  return choice::meeting_ns(c, x.ranks - 1) + choice::copies_ns(c, part);
+  const double seen = choice::posts_ns(c, x.ranks - 1, 0) - c.flag_ns;
+  return choice::meeting_ns(c, 1) + std::max(choice::copies_ns(c, part), seen);
 }
 
 template <Fabric F>

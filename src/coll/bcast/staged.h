@@ -7,13 +7,16 @@
 
 namespace tutti::coll::bcast {
 
+constexpr std::size_t piece_bytes(std::size_t whole) {
+  return piece_of(whole, limits::least_bcast_piece_bytes, limits::most_bcast_piece_bytes);
+}
+
 template <Fabric F>
 Task staged(F& f, const Work& work) {
   auto* buffer = static_cast<std::byte*>(work.recv);
   Step step = 0;
   f.take(Route::staged);
-  const std::size_t each =
-      piece_of(work.bytes(), limits::least_bcast_piece_bytes, limits::most_bcast_piece_bytes);
+  const std::size_t each = piece_bytes(work.bytes());
   for (std::size_t done = 0; done < work.bytes(); done += each) {
     const std::size_t piece = std::min(each, work.bytes() - done);
     step = f.next_step();

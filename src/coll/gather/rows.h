@@ -11,7 +11,8 @@ template <Fabric F>
 inline constexpr Row<F> rows[] = {
     {{"line", "blocks ride in the flags", Needs::known_line, exchange::line_ns},
      exchange::line<F, exchange::Senders::others>},
-    {{"exchange", "everyone writes its block to the root's", Needs::nothing, exchange::exchange_ns},
+    {{"exchange", "everyone writes its block to the root's", Needs::nothing,
+      exchange::exchange_of_one_ns},
      gather<F>},
 };
 

@@ -10,10 +10,14 @@ namespace tutti::coll::reduction {
 inline double line_ns(const Facts& x, const Costs& c) {
   return choice::posts_ns(c, x.ranks - 1, x.bytes);
 }
-// The same through slots: one is filled, and all others are read.
+// The same through slots. Of small vectors everyone reads all operands, each of which its owner has
+// stored. Of larger ones everyone reads a slice, and then all sums, which others have stored.
 inline double staged_ns(const Facts& x, const Costs& c) {
-  const std::size_t passes = static_cast<std::size_t>(x.ranks);
-  return choice::posts_ns(c, x.ranks - 1, 0) + choice::slots_ns(c, x.bytes * passes / 2);
+  const auto bytes = static_cast<double>(x.bytes);
+  const double posts = choice::posts_ns(c, x.ranks - 1, 0);
+  if (x.bytes > limits::whole_bytes) return 2 * posts + choice::slots_ns(c, 2 * bytes, x.ranks - 1);
+  return posts + choice::slots_ns(c, bytes, x.ranks - 1) +
+         choice::copies_ns(c, bytes * (x.ranks - 2));
 }
 // Each member reads a slice of all operands and writes it into all results.
 inline double direct_ns(const Facts& x, const Costs& c) {

@@ -14,8 +14,6 @@
 namespace tutti::coll::scan {
 namespace detail {
 
-// Long enough that flags cost little beside it. Short enough that soon the whole chain is at work.
-
 // One member's link of the chain.
 template <Fabric F>
 class Link {

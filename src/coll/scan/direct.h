@@ -90,7 +90,7 @@ Task direct(F& f, const Work& work) {
   }
   f.take(mapped ? Route::mapped : Route::copied);
   const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t most = mapped ? std::size_t{64} << 10 : std::size_t{256} << 10;
+  const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
   const std::size_t chunk = sliced::chunk_of(work, divide_up(work.count, parts), most);
   const auto part_of = [&](int q) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q), sliced::grain_of(work));

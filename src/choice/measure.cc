@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "arch/arch.h"
 #include "choice/limits.h"
@@ -180,8 +180,9 @@ std::size_t least_direct_bytes(const Costs& costs) {
   const double saved_ns = costs.slot_ns(1) - costs.copy_ns;  // for each KiB that is not packed
   if (saved_ns <= 0) return most;
   const double bytes = costs.flag_ns / saved_ns * 1024;
-  return std::bit_ceil(static_cast<std::size_t>(
-      std::clamp(bytes, static_cast<double>(least), static_cast<double>(most))));
+  std::size_t nearest = least;  // power of two
+  while (nearest < most && bytes > std::numbers::sqrt2 * static_cast<double>(nearest)) nearest *= 2;
+  return nearest;
 }
 
 bool are_plausible(const Costs& costs) {

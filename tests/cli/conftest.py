@@ -82,7 +82,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     bare = {n: v for n, v in os.environ.items() if not n.startswith(("TUTTI_", "OMPI_", "SLURM_"))}
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "I_MPI_ROOT", "SHELL"):
         bare.pop(name, None)
-    bare["TUTTI_COSTS"] = "usual"
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {**bare, **allowed, "TMPDIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
 

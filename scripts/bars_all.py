@@ -25,6 +25,7 @@ COLLECTIVES = (*NEW, *TRANSPOSES, *OLD)
 
 BEST_OF_ALL = 2.5
 NOT_SLOWER = 0.95
+STEP_DOWN = 1.1
 ALLGATHER = {"openmpi": 2.5, "mpich": 8.0, "impi": 8.0}
 TRANSPOSE = 2.0
 FOUR_RANKS = {"openmpi": 3.0, "mpich": 50.0, "impi": 1.0}
@@ -84,6 +85,23 @@ def _never_slower(collective: str, mpi: str, ratios: dict[Point, float], measure
     return Verdict(case, mpi, bar, text, met, measured[mpi, worst])
 
 
+def _no_steps_down(mpi: str, measured: Measured) -> Verdict:
+    """A size that takes much longer than the next larger one has got the wrong algorithm."""
+    case, bar = "any size, hot", f"at most {STEP_DOWN:g} times as long as the next larger one"
+    there, down = 0, []
+    for name in COLLECTIVES:
+        for size in POWERS_OF_TWO[:-1]:
+            pair = [measured.get((mpi, Point(name, bytes))) for bytes in (size, 2 * size)]
+            if None in pair:
+                continue
+            there += 1
+            times = pair[0]["tutti_us"] / pair[1]["tutti_us"]
+            if times > STEP_DOWN:
+                down.append(f"{name}, {size_text(size)} {times:.2f}")
+    text = "; ".join([f"{len(down)} of {there} are longer", *down])
+    return Verdict(case, mpi, bar, text, there > 0 and not down, {})
+
+
 def best_of_all(measured: Measured, mpi: str) -> dict[Point, float]:
     """How much faster than the fastest MPI by itself, at each point."""
     fastest: dict[Point, float] = {}
@@ -105,4 +123,5 @@ def judge(measured: Measured, mpis: Iterable[str]) -> list[Verdict]:
         verdicts += [_mean(what, m, TRANSPOSE, points, own[m]) for m in mpis]
     case = "4 ranks, 13 collectives, 64 KiB to 4 MiB"
     verdicts += [_mean(case, m, FOUR_RANKS[m], four_rank_points(m), own[m]) for m in mpis]
+    verdicts += [_no_steps_down(m, measured) for m in mpis]
     return verdicts + [_never_slower(c, m, own[m], measured) for c in COLLECTIVES for m in mpis]

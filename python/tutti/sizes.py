@@ -22,6 +22,16 @@ def parse(text: str) -> list[int]:
     return sorted(sizes)
 
 
+def one(option: str, text: str) -> int:
+    """The value of an option that is one size: ``64K``."""
+    if "," in text or ":" in text:
+        raise UsageError(f"{option} {text}: must be one size, as 64K or 2M")
+    try:
+        return parse(text)[0]
+    except UsageError as error:
+        raise UsageError(str(error).replace("--sizes", option)) from error
+
+
 def _powers(part: str, text: str) -> list[int]:
     ends = part.split(":")
     if len(ends) != 2:

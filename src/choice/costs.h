@@ -20,9 +20,10 @@ struct Costs {
   double left_ns = 75;
   double handed_back_ns = 60;
   // A KiB of another member's buffer, which that one has just written, copied into one's own, ns.
+  // To read a slot is no less, so this is at most either of those. Whatever else is measured, what
+  // is large enough therefore goes directly.
   double copy_ns = 40;
-  // Follows from the others: a sender that chooses for itself leaves blocks from this size on where
-  // they are. Packing smaller ones takes less than waiting until the receivers are through.
+  // Follows from the others (least_direct_bytes), and is filled in where plans are made.
   std::size_t direct_bytes = 4096;
 
   // Readers hand slots back. Only a slot's single reader can.
@@ -34,6 +35,10 @@ struct Costs {
 
 // Of an AMD EPYC with 2 cores (Zen 4, a virtual machine): where nothing has been measured.
 inline constexpr Costs usual{};
+
+// A sender that chooses for itself leaves blocks from this size on where they are. To pack smaller
+// ones takes less than to wait until the receivers are through. 2, 4 or 8 KiB.
+[[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
 
 // What a flag's own cache line has room for, beside the flag.
 inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, payload);

@@ -95,7 +95,6 @@ std::optional<Costs> load_costs(const std::string& name) {
               .handed_back_ns = ns(back),
               .copy_ns = ns(copy)};
   if (!are_plausible(costs)) return std::nullopt;
-  costs.direct_bytes = least_direct_bytes(costs);
   return costs;
 }
 

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 
 #include "arch/arch.h"
 #include "choice/limits.h"
@@ -169,20 +168,9 @@ std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t p
   costs.line_ns = std::max(0.0, of(Round::line) - there_and_back);
   costs.left_ns = per_kib(Round::slot_left);
   costs.handed_back_ns = per_kib(Round::slot_back);
-  costs.copy_ns = per_kib(Round::copied);
+  costs.copy_ns = std::min({per_kib(Round::copied), costs.left_ns, costs.handed_back_ns});
   if (!are_plausible(costs)) return std::nullopt;
-  costs.direct_bytes = least_direct_bytes(costs);
   return costs;
-}
-
-std::size_t least_direct_bytes(const Costs& costs) {
-  constexpr std::size_t least = 2 * limits::kib, most = limits::shared_bytes;
-  const double saved_ns = costs.slot_ns(1) - costs.copy_ns;  // for each KiB that is not packed
-  if (saved_ns <= 0) return most;
-  const double bytes = costs.flag_ns / saved_ns * 1024;
-  std::size_t nearest = least;  // power of two
-  while (nearest < most && bytes > std::numbers::sqrt2 * static_cast<double>(nearest)) nearest *= 2;
-  return nearest;
 }
 
 bool are_plausible(const Costs& costs) {
@@ -191,7 +179,7 @@ bool are_plausible(const Costs& costs) {
   };
   return within(costs.flag_ns, 1, 1e5) && within(costs.line_ns, 0, 1e5) &&
          within(costs.left_ns, 1, 1e5) && within(costs.handed_back_ns, 1, 1e5) &&
-         within(costs.copy_ns, 1, 1e5);
+         within(costs.copy_ns, 1, std::min(costs.left_ns, costs.handed_back_ns));
 }
 
 }  // namespace tutti::choice

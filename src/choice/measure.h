@@ -19,9 +19,6 @@ enum class Role : std::uint8_t { asks, answers };
 [[nodiscard]] std::optional<Costs> measure(Role role, segment::Desk& mine, segment::Desk& theirs,
                                            std::int64_t patience_ns);
 
-// What follows from the other costs, which are plausible: Costs::direct_bytes.
-[[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
-
 // Whether these times can be a machine's.
 [[nodiscard]] bool are_plausible(const Costs& costs);
 

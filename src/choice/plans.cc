@@ -2,7 +2,6 @@
 #include "choice/plans.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/options.h"
@@ -77,29 +76,20 @@ void Ladder::add(std::size_t most_bytes, int algorithm) {
   }
 }
 
-Name encode(const char* name) {
-  std::uint32_t hash = 2166136261u;  // FNV-1a
-  for (const char* at = name; *at != '\0'; ++at)
-    hash = (hash ^ static_cast<unsigned char>(*at)) * 16777619u;
-  return hash == 0 ? 1 : hash;
-}
-
-int place_of(std::span<const Algorithm> table, Name name) {
-  for (std::size_t i = 0; name != 0 && i < table.size(); ++i)
-    if (encode(table[i].name) == name) return static_cast<int>(i);
+int place_of(std::span<const Algorithm> table, std::string_view name) {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table[i].name == name) return static_cast<int>(i);
   return nobody;
 }
 
-Forced forced_by_options() {
+std::string_view wanted(Collective collective) {
   const char* const names[] = {
 #define TUTTI_COLLECTIVE_NAME(name, text, rooted) options().name,
 #include "base/collectives.def"
 #undef TUTTI_COLLECTIVE_NAME
   };
-  Forced forced{};
-  for (std::size_t i = 0; i < forced.size(); ++i)
-    if (std::strcmp(names[i], "auto") != 0) forced[i] = encode(names[i]);
-  return forced;
+  const std::string_view name = names[static_cast<std::size_t>(collective)];
+  return name == "auto" ? "" : name;
 }
 
 Forced merge(Forced first, const Forced& second) {
@@ -110,6 +100,10 @@ Forced merge(Forced first, const Forced& second) {
 
 Ladder make_ladder(std::span<const Algorithm> table, int ranks, const Costs& costs, int forced) {
   Ladder ladder;
+  if (table.empty()) {
+    ladder.add(most, nobody);
+    return ladder;
+  }
   const std::vector<std::size_t> starts = sizes(table, ranks);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const bool is_last = i + 1 == starts.size();

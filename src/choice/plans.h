@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "base/collective.h"
 #include "choice/choice.h"
@@ -50,17 +51,15 @@ inline constexpr int nobody = -1;  // no algorithm is forced
 [[nodiscard]] Ladder make_ladder(std::span<const Algorithm> table, int ranks, const Costs& costs,
                                  int forced = nobody);
 
-// The name of an algorithm, as ranks tell it to each other; 0: of none.
-using Name = std::uint32_t;
-[[nodiscard]] Name encode(const char* name);
-
 // The place in a table of the algorithm of that name, or nobody.
-[[nodiscard]] int place_of(std::span<const Algorithm> table, Name name);
+[[nodiscard]] int place_of(std::span<const Algorithm> table, std::string_view name);
 
-// The algorithms that are forced, one a collective.
-using Forced = std::array<Name, collective_count>;
-// What the options say (TUTTI_ALLREDUCE and so on).
-[[nodiscard]] Forced forced_by_options();
+// The name that the collective's option asks for (TUTTI_ALLREDUCE and so on); "" for auto.
+[[nodiscard]] std::string_view wanted(Collective collective);
+
+// The algorithms that are forced, one a collective, as ranks tell each other: 1 + the place among
+// all that it has (coll::all_algorithms), or 0.
+using Forced = std::array<std::uint8_t, collective_count>;
 // Two such: what either says, and where both do what `first` says.
 [[nodiscard]] Forced merge(Forced first, const Forced& second);
 

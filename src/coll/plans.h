@@ -39,16 +39,26 @@ std::vector<choice::Algorithm> algorithms_of(Collective collective, bool late) {
   return {rows.begin(), rows.end()};
 }
 
+// Those of both tables, late ones last.
+template <Fabric F>
+std::vector<choice::Algorithm> all_algorithms(Collective collective) {
+  auto all = algorithms_of<F>(collective, false);
+  const auto late = algorithms_of<F>(collective, true);
+  all.insert(all.end(), late.begin(), late.end());
+  return all;
+}
+
 template <Fabric F>
 choice::Plans make_plans(int ranks, const Costs& costs, const choice::Forced& forced = {}) {
   choice::Plans plans{.costs = costs, .tables = {}};
+  plans.costs.direct_bytes = choice::least_direct_bytes(costs);
   for (std::size_t i = 0; i < forced.size(); ++i) {
     const auto collective = static_cast<Collective>(i);
+    const char* name = forced[i] == 0 ? "" : all_algorithms<F>(collective)[forced[i] - 1u].name;
     for (const bool late : {false, true}) {
       const auto table = algorithms_of<F>(collective, late);
-      const int place = choice::place_of(table, forced[i]);
       plans.tables[choice::Plans::table_of(collective, late)] =
-          choice::make_ladder(table, ranks, costs, place);
+          choice::make_ladder(table, ranks, costs, choice::place_of(table, name));
     }
   }
   return plans;

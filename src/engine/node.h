@@ -53,9 +53,6 @@ class Node {
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
-  // What algorithms cost on this machine, and which ones are forced; the same on all members.
-  [[nodiscard]] const choice::Costs& costs() const { return costs_; }
-  [[nodiscard]] const choice::Forced& forced() const { return forced_; }
   // The algorithms that this process's options name, but for those that there are not. Of these it
   // warns where `warns`, once.
   [[nodiscard]] static choice::Forced forced_by_options(bool warns);
@@ -91,6 +88,7 @@ class Node {
   bool oversubscribed_ = false;
   bool strict_ = false, has_devices_ = false;
   coll::Order order_ = coll::Order::tree;
+  // What algorithms cost on this machine, and which ones are forced; the same on all members.
   choice::Costs costs_ = choice::usual;
   choice::Forced forced_{};
   std::mutex planning_;

@@ -275,26 +275,25 @@ void learn(const Pending& pending) {
 
 }  // namespace
 
-// Here and not in node.cc, as algorithms are compiled for each file that knows their tables.
+// This and plans() are here and not in node.cc, as each file that knows the tables has all
+// algorithms compiled into it.
 choice::Forced Node::forced_by_options(bool warns) {
   static std::atomic_flag said;  // a process may join more than one Node
-  choice::Forced forced = choice::forced_by_options();
-  if (forced == choice::Forced{}) return forced;
   warns = warns && !said.test_and_set();
+  choice::Forced forced{};
   for (std::size_t i = 0; i < forced.size(); ++i) {
     const auto collective = static_cast<Collective>(i);
-    const auto table = coll::algorithms_of<fabric::NodeFabric>(collective, false);
-    const auto late = coll::algorithms_of<fabric::NodeFabric>(collective, true);
-    if (forced[i] == 0 || choice::place_of(table, forced[i]) != choice::nobody ||
-        choice::place_of(late, forced[i]) != choice::nobody)
-      continue;
-    forced[i] = 0;
-    std::string variable = name_of(collective), names;
+    const std::string_view name = choice::wanted(collective);
+    if (name.empty()) continue;
+    const auto all = coll::all_algorithms<fabric::NodeFabric>(collective);
+    forced[i] = static_cast<std::uint8_t>(1 + choice::place_of(all, name));
+    if (forced[i] != 0 || !warns) continue;
+    std::string variable = name_of(collective), names = "auto";
     for (char& letter : variable)
       letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    for (const choice::Algorithm& algorithm : table) names += std::string(", ") + algorithm.name;
-    if (warns)
-      log::warn("TUTTI_%s is none of auto%s; auto is used", variable.c_str(), names.c_str());
+    for (const choice::Algorithm& each : coll::algorithms_of<fabric::NodeFabric>(collective, false))
+      names += std::string(", ") + each.name;
+    log::warn("TUTTI_%s is none of %s; auto is used", variable.c_str(), names.c_str());
   }
   return forced;
 }
@@ -397,7 +396,8 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
   if (moved >= choice::Learner::least_bytes) choices = choose(true, collective, work, moved);
   host_.begin_call(work.timed);
 
-  // The lines of a barrier carry this call, too, and everyone in it reads those of others.
+  // The lines of a barrier carry this call, too. Its members compare calls along edges that connect
+  // all of them (docs/algorithms.md, "A rule for barriers").
   const bool agreed = !strict_ || perform(coll::Collective::barrier, {});
   if (!agreed || !perform(collective, work)) [[unlikely]]
     return fail(collective, work);

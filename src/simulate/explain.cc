@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulate/explain.h"
 
+#include <strings.h>
+
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -19,17 +21,6 @@
 
 namespace tutti::simulate {
 namespace {
-
-// The algorithm that is asked for; "" for auto.
-const char* wanted(Collective collective) {
-  const char* const words[] = {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) options().name,
-#include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
-  };
-  const char* word = words[static_cast<std::size_t>(collective)];
-  return std::strcmp(word, "auto") == 0 ? "" : word;
-}
 
 struct Known {
   choice::Costs costs;
@@ -72,14 +63,10 @@ Known find_costs() {
   return {choice::usual, "usual", ""};
 }
 
-std::optional<Collective> find_collective(std::string_view word) {
-  static constexpr std::string_view words[] = {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) #name,
-#include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
-  };
-  for (std::size_t i = 0; i < std::size(words); ++i)
-    if (words[i] == word) return static_cast<Collective>(i);
+std::optional<Collective> find_collective(const char* word) {
+  for (int i = 0; i < collective_count; ++i)
+    if (::strcasecmp(name_of(static_cast<Collective>(i)), word) == 0)
+      return static_cast<Collective>(i);
   return std::nullopt;
 }
 
@@ -131,17 +118,18 @@ bool parse(int count, char** words, Question& question) {
 }
 
 void explain(const Question& question, probe::Json& json) {
-  const Known known = find_costs();
+  Known known = find_costs();
+  known.costs.direct_bytes = choice::least_direct_bytes(known.costs);
   const auto table = table_of(question.collective, question.late);
   const choice::Facts facts{question.ranks, question.bytes};
-  const auto forced = choice::forced_by_options()[static_cast<std::size_t>(question.collective)];
-  const int place = choice::place_of(table, forced);
+  const std::string_view wanted = choice::wanted(question.collective);
+  const int place = choice::place_of(table, wanted);
   const choice::Ladder ladder = choice::make_ladder(table, question.ranks, known.costs, place);
   json.object()
       .add("collective", name_of(question.collective))
       .add("ranks", question.ranks)
       .add("bytes", static_cast<std::uint64_t>(question.bytes))
-      .add("forced", wanted(question.collective))
+      .add("forced", wanted)
       .add("chosen",
            table.empty() ? "" : table[static_cast<std::size_t>(ladder.at(question.bytes))].name);
   write(json, known);

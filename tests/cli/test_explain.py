@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tutti.commands.explain import COLLECTIVES
+from tutti import collectives
 
 USUAL = {"TUTTI_COSTS": "usual"}
 
@@ -34,7 +34,7 @@ def test_what_is_printed(tutti):
     assert lines[-1] == "TUTTI_ALLREDUCE=staged tutti run -n 128 ... runs another one"
 
 
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("collective", collectives.ALL)
 def test_every_collective(tutti, tmp_path, collective):
     said = explain(tutti, tmp_path, collective)
     assert said["collective"].lower() == collective

@@ -144,10 +144,12 @@ def test_requests_end_as_they_should(mpi: Mpi, what: str, thread: str) -> None:
 
 
 @every_mpi
-def test_strict_checks_see_what_nobody_meets(mpi: Mpi, tmp_path) -> None:
+@pytest.mark.parametrize("barrier", ["auto", "flat", "dissemination"])
+def test_strict_checks_see_what_nobody_meets(mpi: Mpi, barrier: str, tmp_path) -> None:
     assert faults(mpi, 2, "rooted").returncode == 0
     report = tmp_path / "report.json"
-    result = faults(mpi, 2, "rooted", {"TUTTI_CHECK": "strict", "TUTTI_REPORT": str(report)})
+    strict = {"TUTTI_CHECK": "strict", "TUTTI_BARRIER": barrier, "TUTTI_REPORT": str(report)}
+    result = faults(mpi, 2, "rooted", strict)
     assert result.returncode != 0
     assert "MPI_Bcast, root 1 of 4 bytes" in result.stdout + last_words(report)
 

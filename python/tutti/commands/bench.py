@@ -16,15 +16,14 @@ from typing import Any, Optional
 import typer
 
 from tutti import arguments, launch, measure, mpi, paths, probe, sizes
+from tutti.collectives import ALL, is_nonblocking, plain
 from tutti.commands.declare import declared
 from tutti.errors import UsageError
 from tutti.reporters import bench_json, bench_table, overlap_table, progress
 
-COLLECTIVES = (
-    "bcast", "reduce", "allreduce", "barrier", "gather", "gatherv", "scatter", "scatterv",
-    "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "alltoallv_transpose",
-    "alltoallw_transpose", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
-)  # fmt: skip
+TRANSPOSES = ("alltoallv_transpose", "alltoallw_transpose")
+AFTER = ALL.index("alltoallw") + 1
+COLLECTIVES = (*ALL[:AFTER], *TRANSPOSES, *ALL[AFTER:])
 
 
 def register(app: typer.Typer) -> None:
@@ -148,10 +147,8 @@ def chosen(words: list[str], overlap: bool = False) -> list[str]:
 
 def collective(word: str, overlap: bool = False) -> str:
     """``allreduce`` for allreduce, Allreduce and MPI_Allreduce; for Iallreduce if it may be."""
-    name = word.lower().replace("-", "_")
-    if name.startswith("mpi_"):
-        name = name[len("mpi_") :]
-    if name.startswith("i") and name[1:] in COLLECTIVES:
+    name = plain(word)
+    if is_nonblocking(name):
         if not overlap:
             raise UsageError(f"{word} is nonblocking: give --overlap, or name {name[1:]}")
         name = name[1:]

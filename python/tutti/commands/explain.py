@@ -14,16 +14,11 @@ from typing import Optional
 
 import typer
 
-from tutti import arguments, paths, process, sizes
+from tutti import arguments, collectives, paths, process, sizes
 from tutti.errors import UsageError
 from tutti.reporters import explain_table
 from tutti.reporters.text import write_file
 
-COLLECTIVES = (
-    *("barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv"),
-    *("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
-    *("reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
-)
 UNKNOWN_SIZES = ("gatherv", "scatterv", "alltoallv", "alltoallw")  # no rank knows the others'
 COMPUTE = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
 MOST_RANKS = 4096
@@ -57,7 +52,7 @@ def explain(
         reason = "it moves nothing" if name == "barrier" else "no rank knows the others' sizes"
         raise UsageError(f"--bytes does not matter for {name}: {reason}")
     arguments.check_outputs(json_file)
-    size_bytes = 0 if name in (*UNKNOWN_SIZES, "barrier") else _size(size or "8")
+    size_bytes = 0 if name in (*UNKNOWN_SIZES, "barrier") else sizes.one("--bytes", size or "8")
     words = ("explain", name, str(size_bytes), str(count), str(int(user_op)))
     said = process.ask(paths.simulate_program(), *words, timeout_s=60)
     explain_table.print_table(said)
@@ -66,18 +61,9 @@ def explain(
 
 
 def _collective(word: str) -> str:
-    """``reduce`` for reduce, Reduce, MPI_Reduce, ireduce and MPI_Ireduce."""
-    name = word.lower().removeprefix("mpi_")
-    if name not in COLLECTIVES and name.removeprefix("i") in COLLECTIVES:
-        name = name.removeprefix("i")
-    arguments.check_one_of("the collective", name, COLLECTIVES)
+    """``reduce`` for reduce, MPI_Reduce and MPI_Ireduce."""
+    name = collectives.plain(word)
+    if collectives.is_nonblocking(name):
+        name = name[1:]
+    arguments.check_one_of("the collective", name, collectives.ALL)
     return name
-
-
-def _size(text: str) -> int:
-    if "," in text or ":" in text:
-        raise UsageError(f"--bytes {text}: must be one size, as 64K or 2M")
-    try:
-        return sizes.parse(text)[0]
-    except UsageError as error:
-        raise UsageError(str(error).replace("--sizes", "--bytes")) from error

@@ -14,7 +14,7 @@ from typing import Optional
 
 import typer
 
-from tutti import arguments, paths, process, sizes
+from tutti import arguments, collectives, paths, process, sizes
 from tutti.errors import UsageError
 from tutti.reporters import simulate_table
 from tutti.reporters.text import write_file
@@ -140,9 +140,7 @@ def simulate(
 
 def _collective(word: str) -> str:
     """``ireduce`` for ireduce, Ireduce, MPI_Ireduce and reduce."""
-    name = word.lower()
-    if name.startswith("mpi_"):
-        name = name[len("mpi_") :]
+    name = collectives.plain(word)
     if name not in COLLECTIVES and f"i{name}" in COLLECTIVES:
         name = f"i{name}"
     arguments.check_one_of("the collective", name, COLLECTIVES)
@@ -180,12 +178,7 @@ def _numbers(option: str, text: str, least: int, most: int) -> list[int]:
 
 
 def _size(option: str, text: str) -> int:
-    if "," in text or ":" in text:
-        raise UsageError(f"{option} {text}: must be one size, as 64K or 2M")
-    try:
-        size = sizes.parse(text)[0]
-    except UsageError as error:
-        raise UsageError(str(error).replace("--sizes", option)) from error
+    size = sizes.one(option, text)
     if size < 8:
         raise UsageError(f"{option} {text}: must be at least 8 bytes, an element")
     return size

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tutti.reporters.bench_table import show_time
 from tutti.reporters.quantities import plural
 from tutti.reporters.text import console, table
 
@@ -24,12 +25,14 @@ def print_table(said: dict[str, Any]) -> None:
     why = "forced" if said["forced"] == said["chosen"] else "chosen"
     out.print(f"{call}{size} on {where} runs {chosen['name']}: {chosen['description']}")
     out.print()
-    printed = table("algorithm", "estimate", "", right=0)
+    printed = table("algorithm", "estimate, us", "")
     for row in said["algorithms"]:
         is_chosen = row["name"] == said["chosen"]
         note = why if is_chosen else "" if row["fits"] else cannot(row)
         style = "bold green" if is_chosen else ""
-        printed.add_row(row["name"], time(row["ns"]) if row["fits"] else "-", note, style=style)
+        printed.add_row(
+            row["name"], show_time(row["ns"] / 1000) if row["fits"] else "-", note, style=style
+        )
     out.print(printed)
     out.print()
     if said["forced"] and said["forced"] != said["chosen"]:
@@ -70,9 +73,3 @@ def costs(said: dict[str, Any]) -> str:
         f"cache line {said['line_ns']:.0f} ns; 1 KiB copied {said['copy_ns']:.0f} ns, through a "
         f"slot {said['left_ns']:.0f} ns, handed back {said['handed_back_ns']:.0f} ns"
     )
-
-
-def time(ns: float) -> str:
-    if ns < 1000:
-        return f"{ns:.0f} ns"
-    return f"{ns / 1000:.2f} µs" if ns < 1e5 else f"{ns / 1000:.0f} µs"

@@ -213,15 +213,16 @@ class Node::Joining {
     return true;
   }
 
-  // The maker's. It knows the costs, or says that they are to be found out.
+  // The maker's. It knows the costs, or says that they are to be found out. They are those of ranks
+  // that have a core each.
   Invited invitation_to_all() {
     Invited invited{node_->segment_.invitation(), 1, 0, choice::usual, 0};
     const std::string_view wish = options().costs;
-    if (wish == "usual") return invited;
+    if (wish == "usual" || node_->size() == 1 || node_->oversubscribed_) return invited;
     const auto kept = wish == "measure" ? std::nullopt : choice::load_costs(choice::kept_file());
     if (kept) {
       invited.costs = *kept;
-    } else if (node_->size() > 1 && !node_->oversubscribed_) {
+    } else {
       invited.slice = node_->segment_.allocate_slice(2, 2);  // as large as that of a team
       invited.measures = invited.slice != 0;
     }

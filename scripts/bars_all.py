@@ -98,8 +98,10 @@ def _no_steps_down(mpi: str, measured: Measured) -> Verdict:
             times = pair[0]["tutti_us"] / pair[1]["tutti_us"]
             if times > STEP_DOWN:
                 down.append(f"{name}, {size_text(size)} {times:.2f}")
+    if there == 0:
+        return Verdict(case, mpi, bar, "not measured", False, {})
     text = "; ".join([f"{len(down)} of {there} are longer", *down])
-    return Verdict(case, mpi, bar, text, there > 0 and not down, {})
+    return Verdict(case, mpi, bar, text, not down, {})
 
 
 def best_of_all(measured: Measured, mpi: str) -> dict[Point, float]:

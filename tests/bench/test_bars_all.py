@@ -38,7 +38,7 @@ def met(measured: dict, case: str) -> dict[str, bool]:
 
 def test_all_is_met_where_all_is_fast() -> None:
     verdicts = bars_all.judge(everything(), MPIS)
-    assert len(verdicts) == 3 * (5 + len(bars_all.COLLECTIVES))
+    assert len(verdicts) == 3 * (6 + len(bars_all.COLLECTIVES))
     assert all(v.met for v in verdicts)
 
 
@@ -63,6 +63,15 @@ def test_one_slow_size_fails_its_collective(ratio, enough) -> None:
     measured["mpich", Point("scan", 256, "cold")] = row(ratio, 1)
     assert met(measured, "scan, every") == {"openmpi": True, "mpich": enough, "impi": True}
     assert met(measured, "exscan, every") == dict.fromkeys(MPIS, True)
+
+
+@pytest.mark.parametrize(("times", "enough"), [(1.05, True), (1.15, False)])
+def test_a_size_that_takes_longer_than_the_next_fails(times, enough) -> None:
+    measured = everything()
+    measured["impi", Point("scan", 256)] = row(100, times)
+    assert met(measured, "any size") == {"openmpi": True, "mpich": True, "impi": enough}
+    found = [v for v in bars_all.judge(measured, MPIS) if v.case.startswith("any size")]
+    assert ("scan, 256 B 1.15" in found[-1].measured) is not enough
 
 
 def test_what_is_missing_is_not_met() -> None:

@@ -18,7 +18,7 @@ void populate(const void* address, std::size_t bytes) {
   if (heap.populated.all(first, end)) [[likely]]
     return;
   const os::KeepErrno keep;
-  os::populate(heap.base + first * page_bytes, (end - first) * page_bytes);
+  os::populate_shared(heap.base + first * page_bytes, (end - first) * page_bytes);
   // Also where the kernel cannot: whoever comes first touches them then.
   heap.populated.set(first, end);
 }

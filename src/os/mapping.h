@@ -28,8 +28,9 @@ inline constexpr std::size_t alias_bytes = std::size_t{256} << 20;
 void prefer_huge_pages(void* at, std::size_t bytes);
 void prefer_small_pages(void* at, std::size_t bytes);
 
-// Touches the pages for writing, as far as the kernel can (Linux 5.14).
-void populate(void* at, std::size_t bytes);
+// Touches the pages of a shared mapping, as far as the kernel can (Linux 5.14). They can then be
+// written to without a fault.
+void populate_shared(void* at, std::size_t bytes);
 
 // Puts the pages of `fd` from `offset` on in the place of whatever is mapped at [at, at + bytes).
 [[nodiscard]] bool replace_shared(int fd, std::size_t offset, void* at, std::size_t bytes);

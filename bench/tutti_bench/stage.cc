@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace tutti::bench {
 
@@ -84,6 +85,11 @@ bool Stage::same(const Problem& problem, const Slot& slot, const std::vector<std
   why = std::string("Tutti and the MPI gave different results for ") + collective_.name + " of " +
         std::to_string(problem_.bytes) + " bytes" + (uneven ? ", with uneven counts" : "");
   return false;
+}
+
+bool Stage::may_be_mapped_later() const {
+  const std::string_view way = mpi_.last_way();
+  return way == "cma" || (way == "bounce" && problem_.bytes >= 65536);
 }
 
 int Stage::calls_for(std::int64_t fastest, std::int64_t own) const {

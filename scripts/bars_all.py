@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from statistics import geometric_mean
 
 from bars import MIB, POWERS_OF_TWO, Measured, Point, Verdict
-from rig import size_text
+from rig.text import size_text
 
 LARGE = [size for size in POWERS_OF_TWO if size >= 64 << 10]  # 64 KiB to 4 MiB
 SMALL = [size for size in POWERS_OF_TWO if size < 64 << 10]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from statistics import fmean, geometric_mean, median
 
 from bars import MIB, POWERS_OF_TWO, Verdict
-from rig import size_text
+from rig.text import size_text
 
 # What is measured of an MPI. Rows of tutti-bench have "base_pure_us" and "tutti_pure_us", those of
 # IMB-NBC "pure_us" alone.

@@ -19,7 +19,8 @@ import machine
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from rig import ROOT, Mpi, RigError, bench, mpis
+from rig import ROOT
+from rig.wheels import Mpi, RigError, bench, mpis
 from tutti.errors import TuttiError
 
 COLLECTIVES = (

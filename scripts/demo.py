@@ -17,24 +17,16 @@ from pathlib import Path
 from typing import TypeVar
 
 import quiet
+from comparison import Comparison
 from plot import draw
-from programs import (
-    IMB_COLLECTIVES,
-    IMB_SIZES,
-    Comparison,
-    ImbTimes,
-    Values,
-    asp_words,
-    compile_asp,
-    digits_words,
-    imb_words,
-    median_times,
-    parse_imb,
-)
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-from rig import ROOT, Mpi, RigError, bench, mpis, run, size_text, time_text
+from rig import ROOT
+from rig.examples import Values, asp_words, compile_asp, digits_words
+from rig.imb import IMB_COLLECTIVES, IMB_SIZES, ImbTimes, imb_words, median_times, parse_imb
+from rig.text import size_text, time_text
+from rig.wheels import Mpi, RigError, bench, mpis, run
 from tutti.errors import TuttiError
 
 # How long asp's ranks wait for each other varies, and a run takes a second: so many times as many.

@@ -23,15 +23,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "mpi"))
-
-from mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi, run_job  # noqa: E402
+from rig import ROOT
+from rig.mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi, run_job
 
 SIMULATED = ROOT / "build/release/tests/coll_schedules_test"
 RUN_LIMIT_S = 300  # a run takes seconds

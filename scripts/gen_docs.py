@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
+from rig import ROOT
 from tutti.commands.config import variable
 from tutti.reporters.options import Row, markdown
 
-ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src" / "base" / "options.def"
 PAGE = ROOT / "docs" / "options.md"
 # As the C preprocessor reads it: (accessor, type, default, meaning).

@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-read -ra packages < <(.venv/bin/python tests/clients/apps.py)
+read -ra packages < <(PYTHONPATH=scripts .venv/bin/python tests/clients/apps.py)
 exec scripts/install.sh "${packages[@]}"

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from rig import ROOT, RigError, mpis, run
+from rig import ROOT
+from rig.wheels import RigError, mpis, run
 
 COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall")
 
@@ -35,9 +35,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "instructions"
         source = ROOT / "scripts" / "instructions.c"
-        compiler = mpi.folder / "bin" / "mpicc"
-        command = [compiler, "-O1", "-Wall", "-Werror", source, "-o", program]
-        subprocess.run(command, env=mpi.environment, check=True)
+        mpi.compile(["mpicc", "-O1", "-Wall", "-Werror"], source, program)
         for collective in COLLECTIVES:
             for rank in "01":
                 counts = []
@@ -57,5 +55,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (RigError, OSError, subprocess.CalledProcessError) as error:
+    except (RigError, OSError) as error:
         sys.exit(f"instructions: {error}")

@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
-from rig import time_text  # noqa: E402
+from rig.text import time_text  # noqa: E402
 
 BASE, TUTTI = "#8c8c8c", "#0b6e99"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 
 from bars import FASTEST_BARS, POWERS_OF_TWO, RATIO_BARS, SWEEPS, Measured, Point, Verdict, judge
-from programs import digits_words
 from recording import Recording
 from resident import Peak, peak_of
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import Mpi, bench
+from rig.examples import digits_words
+from rig.wheels import Mpi, bench
 
 RUNS = 3  # of each point: where pages lie differs from run to run; the median ratio counts
 IMB_WORDS = ["-npmin", "2", "-msgsize", "4194304", "-iter", "100", "-time", "5", "Allreduce"]

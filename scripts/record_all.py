@@ -19,7 +19,7 @@ from bars import Measured, Point
 from bars_all import CACHES, COLLECTIVES, LARGE, NEW, SMALL
 from recording import Recording
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import Mpi, RigError, run
+from rig.wheels import Mpi, RigError, run
 from tutti import paths
 
 ROW_LIMIT_S = 60  # without a row for this long, the run is taken to hang

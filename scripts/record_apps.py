@@ -30,8 +30,8 @@ from rig import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "clients"))
 
 from apps import APPS, App
-from clients import Run, start
-from mpis import DEBIAN_OPENMPI
+from rig.jobs import Run, start
+from rig.mpis import DEBIAN_OPENMPI
 
 
 @dataclass

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import bars_nbc
 from bars import MIB
 from bars_nbc import COLLECTIVES, IMB_MPIS, Measured, Missing
-from programs import compile_outstanding, nbc_words, parse_nbc, parse_outstanding
 from recording import Recording
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import Mpi, RigError, bench, run
+from rig import outstanding
+from rig.imb import nbc_words, parse_nbc
+from rig.wheels import Mpi, RigError, bench, run
 
 ONE_CORE = {"TUTTI_COMM_CORES": "1"}
 # What the MPIs themselves have for progress behind the program's back.
@@ -130,8 +131,8 @@ def program_steps(mpi: Mpi, quick: bool) -> list[Step]:
         options = ["--requests", str(requests), "--rounds", "3" if quick else "6"]
 
         def taken(limit_s: float) -> dict:
-            words = [compile_outstanding(mpi), *options]
-            return parse_outstanding(run(mpi, 2, words, with_tutti=with_tutti, timeout_s=limit_s))
+            words = [outstanding.build(mpi), *options]
+            return outstanding.parse(run(mpi, 2, words, with_tutti=with_tutti, timeout_s=limit_s))
 
         return taken
 

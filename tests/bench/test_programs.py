@@ -9,10 +9,11 @@ from pathlib import Path
 
 import plot
 import pytest
-from demo import IMB_SIZES, Row
-from programs import median_times, parse_imb, parse_values, seconds
+from demo import Row
 from resident import Memory
-from rig import size_text, time_text
+from rig.examples import parse_values, seconds
+from rig.imb import IMB_SIZES, median_times, parse_imb
+from rig.text import size_text, time_text
 
 IMB = """\
 # Benchmarking Bcast

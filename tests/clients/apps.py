@@ -7,8 +7,8 @@ from __future__ import annotations
 import sys
 
 from app import App, numbers
-from clients import ROOT
 from prepare import FORMS, OPENFOAM, PYTHON, compiled, forms, grid, silicon, slices, water
+from rig import ROOT
 
 
 def _permutation(text: str) -> list[float]:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app import INPUTS
-from clients import ROOT
-from mpis import DEBIAN_OPENMPI, built
+from rig import ROOT
+from rig.mpis import DEBIAN_OPENMPI, built
 
 BUILT = ROOT / "build" / "clients"
 PYTHON = "/usr/bin/python3"  # Debian's, which sees Debian's modules

@@ -8,7 +8,8 @@ that takes too long ends the rank with the stack of every thread.
     suite.py RECORDS LIMIT_S FOLDER [OPTION...]
 
 FOLDER has a `main.py` with a unittest program (mpi4py's) that takes the options, or the options
-name modules whose tests are functions (mpi4py-fft's).
+name modules whose tests are functions (mpi4py-fft's). Python finds modules of FOLDER: whoever
+starts this has put it into PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -74,7 +75,6 @@ def run(records: Path, limit_s: float, folder: Path, options: list[str]) -> None
     with Path(name + ".jsonl").open("w") as log, Path(name + ".stacks").open("w") as stacks:
         Record.records, Record.stacks, Record.limit_s = log, stacks, limit_s
         faulthandler.dump_traceback_later(limit_s, exit=True, file=stacks)
-        sys.path.insert(0, str(folder))
         runner = unittest.TextTestRunner(resultclass=Record, verbosity=1)
         if not (folder / "main.py").exists():
             sys.exit(not runner.run(functions(options)).wasSuccessful())

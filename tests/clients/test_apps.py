@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from apps import APPS, App
-from clients import Run, start
-from mpis import DEBIAN_OPENMPI
-from peak import Peak
+from rig.jobs import Run, start
+from rig.mpis import DEBIAN_OPENMPI
+from rig.peak import Peak
 
 
 def ran(app: App, ranks: int, folder: Path, tutti: bool) -> tuple[Run, list[float], Peak]:

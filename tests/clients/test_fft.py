@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 from clients import SOURCES, suite
-from mpis import MAIN, OPENMPI, Mpi
-from peak import Peak
+from rig.mpis import MAIN, OPENMPI, Mpi
+from rig.peak import Peak
 
 TESTS = SOURCES / "mpi4py-fft" / "tests"
 MODULES = ["test_pencil", "test_darray", "test_libfft", "test_mpifft"]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from clients import ROOT, start
-from mpis import INTEL, MPICH, Mpi
-from peak import Peak
+from rig import ROOT
+from rig.jobs import start
+from rig.mpis import INTEL, MPICH, Mpi
+from rig.peak import Peak
 
 IMB = ROOT / ".mpi" / "impi" / "bin" / "IMB-MPI1"
 ROOTED = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"]

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients import SOURCES, Verdicts, start, suite
-from mpis import INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
-from peak import Peak
+from clients import SOURCES, Verdicts, suite
+from rig.jobs import start
+from rig.mpis import INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
+from rig.peak import Peak
 
 TESTS = SOURCES / "mpi4py" / "test"
 # Not in every run, because they take a third of the time and say nothing of a rank's peers.

@@ -6,9 +6,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from clients import start
-from mpis import OPENMPI
-from peak import Peak
+from rig.jobs import start
+from rig.mpis import OPENMPI
+from rig.peak import Peak
 
 HOLDS = """
 import mmap, os, time

@@ -12,9 +12,9 @@ import re
 from pathlib import Path
 
 import pytest
-from clients import Run, start
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, Mpi
-from peak import Peak
+from rig.jobs import Run, start
+from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, Mpi
+from rig.peak import Peak
 
 # LU and Cholesky factors, QR, eigenvalues, singular values; real and complex.
 PROGRAMS = ["xdllt", "xdqr", "xdlu", "xzllt", "xzqr", "xdsep", "xdsvd", "xdbrd", "xzhrd"]

@@ -6,15 +6,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from demo import Row, ratio_of, warning_of  # noqa: E402
-from quiet import Pair, Reading, disturbance, parse_stat, quiet_pairs, read  # noqa: E402
+from demo import Row, ratio_of, warning_of
+from quiet import Pair, Reading, disturbance, parse_stat, quiet_pairs, read
+from rig import ROOT
 
 PNG = b"\x89PNG"
 

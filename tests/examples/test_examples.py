@@ -8,23 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from rig import ROOT
+from rig.wheels import Mpi, mpis
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import rig  # noqa: E402
-
-MPIS = rig.mpis(ROOT / ".mpi")
+MPIS = mpis(ROOT / ".mpi")
 GRAPH = ROOT / "examples" / "asp" / "minnesota.txt"
 
 
-def start(mpi: rig.Mpi, ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
+def start(mpi: Mpi, ranks: int, *words: object) -> subprocess.CompletedProcess[str]:
     command = mpi.words(ranks, [str(word) for word in words], with_tutti=False)
     return subprocess.run(command, env=mpi.environment, capture_output=True, text=True, timeout=200)
 
 
 @pytest.fixture(scope="module")
-def asp(request, tmp_path_factory) -> tuple[rig.Mpi, Path]:
+def asp(request, tmp_path_factory) -> tuple[Mpi, Path]:
     mpi = MPIS[request.param]
     program = tmp_path_factory.mktemp(mpi.name) / "asp"
     warnings = ["-Wall", "-Wextra", "-Wshadow", "-Werror", "-pedantic"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MPICH, OPENMPI, PROGRAMS, ROOT, Mpi, built
+from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MPICH, OPENMPI, PROGRAMS, ROOT, Mpi, built
 
 STYLES = {
     "mpif.h": ["-DUSE_MPIF", "-ffixed-form", "-fallow-argument-mismatch"],

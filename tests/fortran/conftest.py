@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MPIs are those of tests/mpi, and so is what may run beside each other."""
-
-import sys
-from pathlib import Path
+"""What may run beside each other is as in tests/mpi."""
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bindings import ALL, STYLES, Bindings
-from mpis import DEBIAN_OPENMPI
+from rig.mpis import DEBIAN_OPENMPI
 
 PROGRAM = Path(__file__).with_name("collectives.F90")
 

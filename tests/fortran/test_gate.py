@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bindings import ALL, Bindings
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, LIBRARY
+from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, LIBRARY
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "collectives.F90"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from bindings import ALL, Bindings
-from mpis import LIBRARY, MAIN
+from rig.mpis import LIBRARY, MAIN
 from test_fortran import PROGRAM
 from tools import Compared, make
 

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from mpis import PROGRAMS, Mpi
+from rig.mpis import PROGRAMS, Mpi
 
 
 def pytest_configure(config: pytest.Config) -> None:

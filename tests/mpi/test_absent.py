@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import INTEL, LIBRARY, MAIN, MPICH, OTHERS, Mpi, end, run_job
+from rig.mpis import INTEL, LIBRARY, MAIN, MPICH, OTHERS, Mpi, end, run_job
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
 main_mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from mpis import INTEL, MAIN, Mpi
+from rig.mpis import INTEL, MAIN, Mpi
 
 
 def errors(mpi: Mpi, tutti: dict[str, str] | None) -> list[str]:

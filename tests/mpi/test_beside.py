@@ -8,7 +8,7 @@ import json
 import subprocess
 
 import pytest
-from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import MAIN, OPENMPI, OTHERS, Mpi
 
 ALL_BUT_PARTITIONED = ["neighbours", "nonblocking", "messages", "persistent", "windows", "files"]
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 
 pytestmark = pytest.mark.alone
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from mpis import INTEL, LIBRARY, MAIN, OTHERS, Mpi
+from rig.mpis import INTEL, LIBRARY, MAIN, OTHERS, Mpi
 
 # What a rank's own communicator and what only the MPI can do leave.
 APART = "its ranks were started apart"

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi
 
 pytestmark = pytest.mark.alone
 

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 
 import pytest
-from mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 
 pytestmark = pytest.mark.alone
 

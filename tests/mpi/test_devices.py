@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
+from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
 
 RUNTIMES = {
     "CUDA": "libcuda.so.1",

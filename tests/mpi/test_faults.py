@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 
 RUNGS = ["commons,cma,bounce", "cma,bounce", "bounce"]
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

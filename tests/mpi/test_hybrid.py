@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from mpis import MAIN, Mpi, run_job
+from rig.mpis import MAIN, Mpi, run_job
 
 RANKS = 2
 

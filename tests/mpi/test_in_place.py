@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 from test_conformance import RUNGS
 
 pytestmark = pytest.mark.alone

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from mpis import MAIN, OTHERS, Mpi
+from rig.mpis import MAIN, OTHERS, Mpi
 from test_conformance import RUNGS
 
 # Read-only pages of the commons are still mapped by the peers.

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from mpis import INTEL, MPICH, MPICH_ABI, OPENMPI, Mpi
+from rig.mpis import INTEL, MPICH, MPICH_ABI, OPENMPI, Mpi
 from test_conformance import RUNGS
 
 pytestmark = pytest.mark.alone

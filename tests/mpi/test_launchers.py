@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from mpis import OPENMPI, run_job
+from rig.mpis import OPENMPI, run_job
 
 # Leaves what a killed launcher of Open MPI 5 leaves in $1, at this shell's process id, which the
 # launcher then takes over.

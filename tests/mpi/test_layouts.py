@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi, built
+from rig.mpis import MAIN, OTHERS, PROGRAMS, ROOT, Mpi, built
 
 SRC = ROOT / "src"
 PARTS = ROOT / "build/release/tests/libtutti_layouts.a"

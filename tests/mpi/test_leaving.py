@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from mpis import MAIN, Mpi
+from rig.mpis import MAIN, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 

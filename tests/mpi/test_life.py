@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, OTHERS, Mpi
+from rig.mpis import LIBRARY, MAIN, OTHERS, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
 

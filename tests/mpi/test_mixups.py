@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from mpis import MAIN, Mpi
+from rig.mpis import MAIN, Mpi
 from test_faults import last_words, nothing_is_left
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

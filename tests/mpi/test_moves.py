@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import MAIN, OPENMPI, OTHERS, Mpi
 from test_conformance import RUNGS
 
 pytestmark = pytest.mark.alone

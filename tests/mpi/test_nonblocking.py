@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import LIBRARY, MAIN, OPENMPI, OTHERS, Mpi
 from test_conformance import RUNGS
 from test_moves import COLLECTIVES
 

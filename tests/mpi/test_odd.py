@@ -7,7 +7,7 @@ import json
 import subprocess
 
 import pytest
-from mpis import INTEL, LIBRARY, MAIN, MPICH, OPENMPI, Mpi
+from rig.mpis import INTEL, LIBRARY, MAIN, MPICH, OPENMPI, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import MAIN, MPICH, OPENMPI, OTHERS, Mpi
+from rig.mpis import MAIN, MPICH, OPENMPI, OTHERS, Mpi
 
 MEMORY = {"commons": "commons,cma,bounce", "cma": "cma", "bounce": "bounce"}
 REDUCTIONS = ["Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"]

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MAIN, MPICH, OPENMPI, Mpi
+from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MAIN, MPICH, OPENMPI, Mpi
 
 EACH_MAIN = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from mpis import MAIN, Mpi
+from rig.mpis import MAIN, Mpi
 from test_faults import nothing_is_left
 
 pytestmark = pytest.mark.alone

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import DEBIAN_OPENMPI, INTEL, MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import DEBIAN_OPENMPI, INTEL, MAIN, OPENMPI, OTHERS, Mpi
 
 
 def served(mpi: Mpi, arguments: list[str], tmp_path) -> None:

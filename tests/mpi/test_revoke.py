@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 
 
 @pytest.mark.parametrize("mpi", [mpi for mpi in MAIN if mpi.name == "openmpi"], ids=["openmpi"])

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mpis import DEBIAN_MPICH, INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
+from rig.mpis import DEBIAN_MPICH, INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
 
 
 def sessions(mpi: Mpi, what: str, ranks: int, tutti: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpis import LIBRARY, MAIN, OPENMPI, PROGRAMS, Mpi, built, run_job
+from rig.mpis import LIBRARY, MAIN, OPENMPI, PROGRAMS, Mpi, built, run_job
 from tools import Compared, make
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mpis import MAIN, OPENMPI, OTHERS, Mpi
+from rig.mpis import MAIN, OPENMPI, OTHERS, Mpi
 
 KINDS = {"rank": {"computing", "waiting"}, "progress": {"progress", "idle"}}
 STEPS = 12

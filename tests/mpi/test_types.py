@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from mpis import LIBRARY, MAIN, OTHERS, Mpi
+from rig.mpis import LIBRARY, MAIN, OTHERS, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
 

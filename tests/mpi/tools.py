@@ -18,7 +18,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from mpis import LIBRARY, PROGRAMS, Mpi, built
+from rig.mpis import LIBRARY, PROGRAMS, Mpi, built
 
 Counts = dict[str, dict[str, int]]
 

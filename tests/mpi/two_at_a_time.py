@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from mpis import MAIN, OPENMPI, OTHERS
+from rig.mpis import MAIN, OPENMPI, OTHERS
 from xdist.scheduler import LoadScopeScheduling
 
 # "openmpi" is a part of "debian-openmpi".

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What demo.py and record.py share: the MPIs of `make setup`, and running programs on them."""
+"""The MPIs that `make setup` installs, and programs on them, plain and under `tutti run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import tutti.mpi
 from tutti import launch, paths
 from tutti.errors import TuttiError
 
-ROOT = Path(__file__).resolve().parent.parent
+from rig import ROOT
 
 
 class RigError(Exception):
@@ -60,6 +60,16 @@ class Mpi:
             options = ["--quiet", "--mpi", str(self.folder), "-n", str(ranks)]
             return [str(command), "run", *options, "--", *program]
         return launch.build(self.found, launch.Job(program, ranks), {}, self.environment).words
+
+    def compile(self, command: list[str], source: Path, program: Path) -> str:
+        """Makes `program` with one of the MPI's compilers, and `command`'s options for it."""
+        program.parent.mkdir(parents=True, exist_ok=True)
+        compiler = str(self.folder / "bin" / command[0])
+        words = [compiler, *command[1:], "-o", str(program), str(source)]
+        result = subprocess.run(words, env=self.environment, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise RigError(f"{' '.join(words)}\n{result.stderr}")
+        return str(program)
 
 
 def mpis(folder: Path) -> dict[str, Mpi]:
@@ -122,19 +132,3 @@ def bench(
             del event["event"]
             rows.append(event)
     return rows
-
-
-def size_text(size: int) -> str:
-    """4194304 -> '4 MiB'."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and size % unit == 0:
-            return f"{size // unit} {name}"
-    return f"{size} B"
-
-
-def time_text(us: float) -> str:
-    """A time in the unit that suits it, with three digits that count."""
-    for unit, name in ((1e6, "s"), (1e3, "ms"), (1, "µs")):
-        if us >= unit * (0.1 if name == "µs" else 1):
-            return f"{us / unit:.3g} {name}" if us / unit < 999.5 else f"{us / unit:.0f} {name}"
-    return f"{us * 1000:.2g} ns"

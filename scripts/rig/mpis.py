@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from rig import ROOT
+
 LIBRARY = Path(os.environ.get("TUTTI_LIBRARY", ROOT / "build/release/src/libtutti.so"))
 PROGRAMS = ROOT / "build/mpi-tests"
 
@@ -80,7 +81,7 @@ class Mpi:
 
     def compile(self, source: str, *options: str) -> Path:
         """Build tests/mpi/`source` for this MPI, unless that was done already."""
-        path = Path(__file__).with_name(source)
+        path = ROOT / "tests" / "mpi" / source
 
         def build(program: Path) -> None:
             words = ["-O1", "-g1", "-std=c++17", *options, str(path), "-o", str(program), "-ldl"]

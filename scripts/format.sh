@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-mapfile -t sources < <(find src tests bench examples \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) | sort)
+mapfile -t sources < <(find src tests bench examples scripts \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) | sort)
 if [[ ${1:-} == --check ]]; then
   clang-format-15 --dry-run -Werror "${sources[@]}"
   .venv/bin/ruff format --check .

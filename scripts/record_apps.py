@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times whole applications (tests/clients/apps.py), bare and under Tutti, and writes the record.
+"""Times whole applications (scripts/apps), bare and under Tutti, and writes the record.
 
 Runs take turns, each in a folder of its own; the results of all of them are compared. Wall time and
 CPU time are those of the launcher with all its ranks. Run it alone on a quiet machine:
@@ -21,15 +21,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import machine
+from apps.app import App
+from apps.table import APPS
 from recording import say_if_busy
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from rig import ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "clients"))
-
-from apps import APPS, App
 from rig.jobs import Run, start
 from rig.mpis import DEBIAN_OPENMPI
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apps import APPS, App
+from apps.app import App
+from apps.table import APPS
 from rig.jobs import Run, start
 from rig.mpis import DEBIAN_OPENMPI
 from rig.peak import Peak

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an application of `apps.py` is: how it is started, and which numbers its runs must share."""
+"""What an application of the table is: how it is started, and which numbers its runs must share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class App:
     result: Callable[[str], list[float]]
     tolerance: float = 0.0
     file: str = ""
-    inputs: tuple[str, ...] = ()  # files and folders in the folder beside this file
+    inputs: tuple[str, ...] = ()  # files and folders in inputs/
     prepare: Callable[[Path, int], None] = nothing  # what else a run with so many ranks reads
     needs: str = ""  # a program or file that the package brings; of its own, what is started
     communicates: bool = False  # collectives take a tenth of its time or more

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import sys
 
-from app import App, numbers
-from prepare import FORMS, OPENFOAM, PYTHON, compiled, forms, grid, silicon, slices, water
 from rig import ROOT
+
+from apps.app import App, numbers
+from apps.prepare import FORMS, OPENFOAM, PYTHON, compiled, forms, grid, silicon, slices, water
 
 
 def _permutation(text: str) -> list[float]:
@@ -156,7 +157,3 @@ APPS = (
         communicates=True,
     ),
 )
-
-
-if __name__ == "__main__":  # for scripts/install_apps.sh
-    print(" ".join(app.package for app in APPS if app.package))

@@ -11,9 +11,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from app import INPUTS
 from rig import ROOT
 from rig.mpis import DEBIAN_OPENMPI, built
+
+from apps.app import INPUTS
 
 BUILT = ROOT / "build" / "clients"
 PYTHON = "/usr/bin/python3"  # Debian's, which sees Debian's modules

@@ -7,9 +7,9 @@ import mmap
 import os
 from pathlib import Path
 
-import plot
 import pytest
-from demo import Row
+from demonstration import plot
+from demonstration.measure import Row
 from resident import Memory
 from rig.examples import parse_values, seconds
 from rig.imb import IMB_SIZES, median_times, parse_imb

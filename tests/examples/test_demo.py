@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from demo import Row, ratio_of, warning_of
-from quiet import Pair, Reading, disturbance, parse_stat, quiet_pairs, read
+from demonstration.measure import Row
+from demonstration.quiet import Pair, Reading, disturbance, parse_stat, quiet_pairs, read
+from demonstration.table import ratio_of, warning_of
 from rig import ROOT
 
 PNG = b"\x89PNG"

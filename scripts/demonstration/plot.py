@@ -16,7 +16,7 @@ BASE, TUTTI = "#8c8c8c", "#0b6e99"
 
 
 def draw(rows: list, applications: list, path: Path) -> None:
-    """`rows` and `applications` are demo.Row; three panels share their axes."""
+    """`rows` and `applications` are rows of the demo; three panels share their axes."""
     figure, axes = plt.subplots(2, 2, figsize=(10, 7.5), constrained_layout=True)
     panels = dict(zip(("Bcast", "Reduce", "Allreduce"), axes.flat))
     for collective, axis in panels.items():

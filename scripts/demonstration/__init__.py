@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `make demo` (scripts/demo.py) is made of."""

@@ -34,7 +34,7 @@ test-apps: setup  ## whole applications, bare and under Tutti: the same results?
 record-apps: setup  ## how long they take, in pairs: half an hour alone on a quiet machine; writes results/
 	@scripts/build.sh tutti_package
 	@scripts/install_apps.sh
-	@.venv/bin/python scripts/record_apps.py
+	@.venv/bin/python scripts/record.py apps
 
 SECONDS ?= 600
 fuzz: setup  ## random collectives on random MPIs with random options: ten minutes, or SECONDS=N

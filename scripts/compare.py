@@ -15,11 +15,12 @@ import statistics
 import sys
 from pathlib import Path
 
-import machine
+from records import machine
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from rig import ROOT
+from rig.text import console
 from rig.wheels import Mpi, RigError, bench, mpis
 from tutti.errors import TuttiError
 
@@ -43,7 +44,7 @@ def measure(mpi: Mpi, library: Path, given: argparse.Namespace, times: Times) ->
         times.setdefault((row["collective"], row["bytes"]), []).append(row["tutti_us"])
 
 
-def show(mpi: Mpi, old: Times, new: Times, console: Console) -> None:
+def show(mpi: Mpi, old: Times, new: Times, screen: Console) -> None:
     table = Table(
         "collective", "bytes", "old, us", "new, us", "new / old", "half of them", title=mpi.label
     )
@@ -54,8 +55,8 @@ def show(mpi: Mpi, old: Times, new: Times, console: Console) -> None:
         medians.append(middle)
         us = (f"{statistics.median(each):.4g}" for each in (before, new[point]))
         table.add_row(point[0], str(point[1]), *us, f"{middle:.3f}", f"{low:.3f} to {high:.3f}")
-    console.print(table)
-    console.print(
+    screen.print(table)
+    screen.print(
         f"{mpi.label}: geometric mean of new / old {statistics.geometric_mean(medians):.3f}"
     )
 
@@ -72,22 +73,20 @@ def main() -> int:
     parser.add_argument("--cache", choices=["hot", "cold"], default="hot")
     given = parser.parse_args()
     libraries = [given.old.absolute(), given.new.absolute()]
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=110)
+    screen = console(110)
     described = machine.describe()
-    console.print(f"{described['cpu']}, {given.ranks} ranks, {given.cache}, {given.rounds} pairs")
+    screen.print(f"{described['cpu']}, {given.ranks} ranks, {given.cache}, {given.rounds} pairs")
     try:
         for name, mpi in mpis(ROOT / ".mpi").items():
             if given.only and name not in given.only:
                 continue
             times: dict[Path, Times] = {library: {} for library in libraries}
-            for turn in track(range(given.rounds), mpi.label, console=console, transient=True):
+            for turn in track(range(given.rounds), mpi.label, console=screen, transient=True):
                 for library in libraries if turn % 2 else libraries[::-1]:
                     measure(mpi, library, given, times[library])
-            show(mpi, *(times[library] for library in libraries), console)
+            show(mpi, *(times[library] for library in libraries), screen)
     except (RigError, TuttiError) as error:
-        console.print(f"compare: {error}", style="red", markup=False, highlight=False)
+        screen.print(f"compare: {error}", style="red", markup=False, highlight=False)
         return 1
     return 0
 

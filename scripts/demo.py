@@ -12,12 +12,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from demonstration.measure import Steps, measure
+from demonstration.measure import Turns, measure
 from demonstration.plot import draw
 from demonstration.table import table_of, warning_of
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rig import ROOT
+from rig.steps import progress_bar
 from rig.wheels import RigError, mpis
 from tutti.errors import TuttiError
 
@@ -52,10 +52,8 @@ def main() -> int:
     console = Console()
     try:
         chosen = mpis(arguments.mpis.absolute())
-        with Progress(
-            TextColumn("{task.description:<45}"), BarColumn(), TimeElapsedColumn(), console=console
-        ) as progress:
-            rows, applications = measure(chosen, Steps(progress, arguments.turns))
+        with progress_bar(console, 45) as progress:
+            rows, applications = measure(chosen, Turns(progress, arguments.turns))
     except (RigError, TuttiError) as error:
         console.print(f"demo: {error}", style="red", markup=False, highlight=False)
         return 1

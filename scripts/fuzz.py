@@ -25,9 +25,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rig import ROOT
 from rig.mpis import DEBIAN_MPICH, MAIN, OPENMPI, OTHERS, Mpi, run_job
+from rig.steps import progress_bar
 
 SIMULATED = ROOT / "build/release/tests/coll_schedules_test"
 RUN_LIMIT_S = 300  # a run takes seconds
@@ -104,9 +104,8 @@ def main() -> int:
     console.print(f"seed {seed}", highlight=False)
     done: Counter[str] = Counter()
     begin = time.monotonic()
-    columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
     own_files = tempfile.TemporaryDirectory(prefix="tutti-fuzz-")
-    with own_files as directory, Progress(*columns, console=console) as progress:
+    with own_files as directory, progress_bar(console, 32) as progress:
         os.environ["TMPDIR"] = directory  # what killed launchers left elsewhere is in no way here
         bar = progress.add_task("", total=arguments.seconds)
         while (elapsed := time.monotonic() - begin) < arguments.seconds:

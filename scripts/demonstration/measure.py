@@ -12,6 +12,7 @@ from typing import TypeVar
 from rich.progress import Progress
 from rig.examples import Values, asp_words, compile_asp, digits_words
 from rig.imb import IMB_COLLECTIVES, IMB_SIZES, ImbTimes, imb_words, median_times, parse_imb
+from rig.steps import Steps
 from rig.wheels import Mpi, RigError, bench, run
 
 from demonstration import quiet
@@ -40,31 +41,22 @@ class Row:
         return self.base_us / self.tutti_us
 
 
-class Steps:
-    """The progress bar: a step is a row of IMB, a run of a program, or a point of tutti-bench.
+class Turns(Steps):
+    """A step is a row of IMB, a run of a program, or a point of tutti-bench.
 
     `turns`: runs of each program, plain and with Tutti alternately; medians are shown.
     """
 
     def __init__(self, progress: Progress, turns: int):
         self.turns = turns
-        self._progress = progress
-        self._task = progress.add_task(
-            "", total=2 * turns * (ROWS_OF_IMB + 1 + ASP_TURNS) + ROWS_OF_IMB
-        )
-
-    def say(self, what: str) -> None:
-        self._progress.update(self._task, description=what)
-
-    def done(self, steps: int = 1) -> None:
-        self._progress.advance(self._task, steps)
+        super().__init__(progress, 2 * turns * (ROWS_OF_IMB + 1 + ASP_TURNS) + ROWS_OF_IMB)
 
 
 Run = TypeVar("Run")
 
 
 def in_turns(
-    steps: Steps, what: str, mpi: Mpi, take: Callable[[int, bool], Run], more: int = 1
+    steps: Turns, what: str, mpi: Mpi, take: Callable[[int, bool], Run], more: int = 1
 ) -> tuple[dict[bool, list[Run]], str]:
     """take(turn, with_tutti) plain and with Tutti alternately, and what disturbed all turns."""
     turn = 0
@@ -85,7 +77,7 @@ def in_turns(
     return {tutti: [each.runs[tutti] for each in pairs] for tutti in (False, True)}, disturbed
 
 
-def run_imb(mpi: Mpi, steps: Steps) -> tuple[dict[bool, ImbTimes], str]:
+def run_imb(mpi: Mpi, steps: Turns) -> tuple[dict[bool, ImbTimes], str]:
     words = imb_words(mpi, IMB_SIZES)
 
     def take(_: int, with_tutti: bool) -> ImbTimes:
@@ -98,7 +90,7 @@ def run_imb(mpi: Mpi, steps: Steps) -> tuple[dict[bool, ImbTimes], str]:
     return {with_tutti: median_times(times) for with_tutti, times in runs.items()}, disturbed
 
 
-def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
+def run_limits(mpi: Mpi, steps: Turns) -> ImbTimes:
     """What the memory can do, for the same sizes, also on buffers used again and again."""
     limits: ImbTimes = {}
     for collective in IMB_COLLECTIVES:
@@ -118,7 +110,7 @@ def run_limits(mpi: Mpi, steps: Steps) -> ImbTimes:
     return limits
 
 
-def run_example(comparison: Comparison, row: str, what: str, steps: Steps, more: int = 1) -> Row:
+def run_example(comparison: Comparison, row: str, what: str, steps: Turns, more: int = 1) -> Row:
     """`more`: times as many turns as usual."""
 
     def take(turn: int, with_tutti: bool) -> Values:
@@ -133,7 +125,7 @@ def run_example(comparison: Comparison, row: str, what: str, steps: Steps, more:
     return Row(row, 0, base_us, tutti_us, None, disturbed)
 
 
-def measure(chosen: dict[str, Mpi], steps: Steps) -> tuple[list[Row], list[Row]]:
+def measure(chosen: dict[str, Mpi], steps: Turns) -> tuple[list[Row], list[Row]]:
     """IMB's rows, and those of the two applications."""
     intel, openmpi = chosen["impi"], chosen["openmpi"]
     (imb, disturbed), limits = run_imb(intel, steps), run_limits(intel, steps)

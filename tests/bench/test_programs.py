@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from demonstration import plot
 from demonstration.measure import Row
-from resident import Memory
+from records.resident import Memory
 from rig.examples import parse_values, seconds
 from rig.imb import IMB_SIZES, median_times, parse_imb
 from rig.text import size_text, time_text

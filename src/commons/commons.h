@@ -73,7 +73,7 @@ enum class Patience { all, some };
 // The next four take only addresses that allocate() returned and release() has not taken back; any
 // other address of the range ends the process with a message.
 
-// Never waits: who has the bookkeeping takes the block back in the place of who cannot have it.
+// Never waits: if another thread has the bookkeeping, that thread takes the block back.
 void release(void* block);
 [[nodiscard]] std::size_t usable_bytes(const void* block);
 
@@ -94,8 +94,8 @@ void trim();
 // the clock.
 void tend();
 
-// Where the process has a limit of address space, and so many bytes are within it: gives up what is
-// reserved and not in use, for good, as the program needs it. False: there is none.
+// Gives up, for good, what is reserved and not in use, as the program needs it. Only if the process
+// has a limit of address space that so many bytes are within. False: nothing was given up.
 [[nodiscard]] bool yield_address_space(std::size_t bytes);
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:
@@ -126,7 +126,7 @@ inline void let_pages_stay() { detail::pages_are_known.store(true, std::memory_o
 // peer. Nothing happens where the buffer is not shared. Linux 5.14; before, as without it.
 void populate(const void* address, std::size_t bytes);
 
-// As long as this is the same, what was populated still is. For who holds the buffer.
+// As long as this is the same, what was populated still is. The holder of the buffer may ask.
 [[nodiscard]] inline std::uint64_t populated_since() {
   return detail::punches.load(std::memory_order_relaxed);
 }

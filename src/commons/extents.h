@@ -45,8 +45,8 @@ class Extents {
   [[nodiscard]] bool begin_punch(std::uint32_t most, Span* span);
   void end_punch(const Span& span, bool punched);
 
-  // What who cannot have the lock does in place of give() and of end_punch(span, true): settle(),
-  // with the lock, does them all. False: `extent` is with those handed over already.
+  // For a thread that cannot have the lock, in place of give() and of end_punch(span, true). What
+  // was handed over so waits for settle(), with the lock. False: `extent` was handed over already.
   [[nodiscard]] bool hand_over(PageIndex extent);
   void settle() {
     if (!is_settled()) settle_all();

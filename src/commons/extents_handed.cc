@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stack of extents without a lock: many push one each, and who has the lock takes them all, so
-// that nobody meets one that has come back meanwhile.
+// A stack of extents without a lock: many threads push one each, and the one with the lock takes
+// them all, so that nobody meets one that has come back meanwhile.
 #include "commons/extents.h"
 
 namespace tutti::commons {

@@ -151,10 +151,10 @@ inline void note_extremes() {
 }
 // How many free pages may stay dirty now, with the mutex held: as many as are in use and the
 // budget. Sizes that vary leave holes between blocks, and what is in use goes up and down: the more
-// there is, the more has to stay for the next block to find its pages there. But what is in use and
-// what stays are never more together than what was in use at once before, and a little for the
-// holes, of what the memory contract allows: at its peak a program has no more for it. What nobody
-// asks for in a second is given back by tend().
+// there is, the more has to stay for the next block to find its pages there. But both together are
+// never more than the most that was in use at once before, and a little for the holes, which the
+// memory contract allows. So at its peak a program holds no more than it needs. What nobody asks
+// for in a second is given back by tend().
 [[nodiscard]] inline std::uint64_t allowed_pages() {
   constexpr std::uint64_t little_pages = (std::uint64_t{12} << 20) / page_bytes;
   if (heap.budget_pages == 0) return 0;

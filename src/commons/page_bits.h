@@ -8,8 +8,9 @@
 
 namespace tutti::commons {
 
-// A bit for each page of the range. Plain data, in memory that begins as zeros. Bits may be changed
-// by several threads at once; who has to see a change is told otherwise.
+// A bit for each page of the range. Plain data, in memory that begins as zeros. Several threads may
+// change bits at once. The bits order nothing: a thread that must see a change learns of it in
+// another way.
 class PageBits {
  public:
   static constexpr std::uint64_t word_pages = 64;

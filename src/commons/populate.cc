@@ -24,7 +24,7 @@ void populate(const void* address, std::size_t bytes) {
 }
 
 void forget_populated(PageIndex first, std::uint32_t pages) {
-  // Who has the pages next has taken the mutex, and sees it.
+  // The thread that gets the pages next has taken the mutex, and sees it.
   detail::punches.fetch_add(1, std::memory_order_relaxed);
   heap.populated.clear(first, std::uint64_t{first} + pages);
 }

@@ -7,9 +7,9 @@
 // The pages are copied, and the file's are put in their place, while the program runs. Nobody may
 // write to a byte of a page meanwhile, and nobody can be kept from it: threads, pending messages,
 // devices. So only pages move that hold nothing but the buffer of a collective that this process is
-// in: MPI forbids everyone to write to that, and who reads it finds the same in the old page as in
-// the new one. A page that holds something else, too, stays; and the next blocks of that size are
-// the file's from the start.
+// in: MPI forbids everyone to write to that, and a thread that reads it finds the same in the old
+// page as in the new one. A page that holds something else, too, stays; and the next blocks of that
+// size are the file's from the start.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -181,7 +181,7 @@ void forget_uses(PageIndex first, std::uint32_t pages, std::uint8_t least) {
       uses_of(page).store(0, std::memory_order_relaxed);
 }
 
-// Counts this use. Who has come so far has with the next block at the same place, too.
+// Counts this use. When the count is reached, it holds for the next block at the same place, too.
 bool is_due(std::uint64_t page) {
   const std::uint8_t before = uses_of(page).load(std::memory_order_relaxed);
   if (before == refused) return false;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocking and nonblocking collectives do not match, and all members of a communicator must call
-// both kinds in one order. Members that do not would wait for each other on different desks, where
-// they read nothing of each other that differs.
+// both kinds in one order. Members that do not would wait for each other on different desks. So
+// neither reads a line of the other that shows the difference.
 //
 // So each start of a nonblocking collective is published, with the step of the blocking ones that
-// it came after. A member that waits for long compares. Say one member has started one more than
-// another, and has done so before a blocking call that the other one is in or has done. Then it has
-// called something else in the place of that call. All this costs blocking calls nothing.
+// it came after. A member that waits for long compares. Say that member A has started one more than
+// member B, before a blocking call that B is in or has ended. Then A has called something else in
+// the place of that call. All this costs blocking calls nothing.
 //
-// For a while it also looks like this when both call the same two, a blocking one and a nonblocking
-// one, each in another order. That is wrong too, but goes well: neither has to wait in one for the
-// other. So what is found counts only when it has lasted. It must last much longer where both have
-// come to the same blocking call, as most likely one of them is only late.
+// For a while it also looks like this when both members call the same two collectives, a blocking
+// and a nonblocking one, in different order. That is wrong too, but goes well if neither has to
+// wait for the other in one of them. So what is found counts only when it has lasted. It must last
+// much longer if both have come to the same blocking call: most likely one of them is only late.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,7 @@
 //                 fill(to) write it
 //   posted(q, s)  awaits and yields q's payload of step s, as payload(q, s) does afterwards
 //   finish(s)     says that I read nothing more of any step up to s; at the end of a collective,
-//   and
-//                 of many steps as it goes, before their lines are needed again
+//                 and in one of many steps as it goes, before their lines are needed again
 //   drained(s)    awaits that all the others have finished s: my buffers are mine again
 // Work sharing, for collectives in which anybody can do anybody's part:
 //   open_share(s)          before my post of step s: my part of it is open

@@ -57,8 +57,8 @@ class Roll {
 
   // Whether each of these has signed with the same Tutti. False also where the launcher fails.
   [[nodiscard]] std::vector<bool> present(std::span<const int> ranks);
-  // "ranks 1 and 3 of 4 run without Tutti (...)", of these. "" where one of a lower rank has
-  // signed, which says it instead.
+  // "ranks 1 and 3 of 4 run without Tutti (...)", of these. "" if a lower one of these ranks has
+  // signed: that one says it.
   [[nodiscard]] std::string absentees(int world_rank, std::span<const int> ranks);
 
   // Whether some of these have not signed, for a rank that cannot talk to them. Every rank that

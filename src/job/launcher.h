@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the job's launcher passes on between its ranks: each may put a value, and read what others
-// have put before the MPI began. No rank takes part in that but who reads, and nothing of it goes
-// through the MPI.
+// have put before the MPI began. A rank reads without the help of any other rank, and nothing of it
+// goes through the MPI.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@
 namespace tutti::job {
 namespace {
 
-// How long a launcher may wait for who has not signed; all have, or never will. By the first ranks
-// decide, the second is for the sentence.
+// How long a launcher may wait for ranks that have not signed; all have, or never will. By the
+// first ranks decide, the second is for the sentence.
 constexpr int deciding_s = 3, naming_s = 1;
 
 }  // namespace

@@ -52,8 +52,8 @@ struct Transpose {
   }
 
  private:
-  // A few lines, all of them whole, in each of so many pages that no cache holds them: they are
-  // stored past the caches, as fetching a line before it is written would take most of the time.
+  // A few whole lines in each of very many pages, which no cache holds. They are stored past the
+  // caches: to fetch a line before it is written would take most of the time.
   static bool sparse(const std::byte* to, std::ptrdiff_t step, std::size_t rows,
                      std::size_t columns) {
     const auto apart = static_cast<std::size_t>(std::abs(step));

@@ -79,8 +79,8 @@ class Reach {
     window_.blank();
   }
   [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
-  // Whether this process has ever lost a peer, or could not copy. False in programs that end well:
-  // who has to ask often asks this first.
+  // Whether this process has ever lost a peer, or could not copy. False in programs that end well,
+  // so code that has to ask often asks this first.
   [[nodiscard]] static bool any_in_vain() { return in_vain.load(std::memory_order_relaxed); }
   static void note_in_vain() { in_vain.store(true, std::memory_order_relaxed); }
 

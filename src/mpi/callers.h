@@ -3,10 +3,10 @@
 // by the return address.
 //
 // Wrappers store what was returned in `ierror`, so none of them jumps to the function in place of
-// calling it, and the return address is theirs. A tool's may jump: then it is that of whoever has
-// called the tool. Objects that have called are remembered and kept
-// from being unloaded, so a call costs a few comparisons, and one that is loaded later is met at
-// its first call.
+// calling it, and the return address is theirs. A tool's wrapper may jump: then the return address
+// is that of the tool's caller. Objects that have called are remembered and kept from being
+// unloaded, so a call costs a few comparisons. An object that is loaded later is met at its first
+// call.
 #pragma once
 
 #include <array>

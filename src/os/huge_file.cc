@@ -85,7 +85,7 @@ int mount_tmpfs(const char** why_not) {
 }
 
 int make_file(const Order& order, const char** why_not) {
-  // In this order, or the second is refused to who is not root.
+  // In this order: else the second is refused to a user who is not root.
   (void)write_text("/proc/self/setgroups", "deny", 4);
   if (!map_id("/proc/self/uid_map", order.user) || !map_id("/proc/self/gid_map", order.group)) {
     *why_not = "the user cannot be named there";

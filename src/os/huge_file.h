@@ -33,8 +33,8 @@ namespace tutti::os {
 // What the kernel says of it.
 [[nodiscard]] bool is_reported_order(const char* text);
 
-// Where that is so they are better not asked for; unless they come unasked, as then the program
-// has them without Tutti, too.
+// Where that is so, Tutti had better not ask for huge pages. If they come unasked it may: then the
+// program has them without Tutti, too.
 [[nodiscard]] bool huge_pages_take_long();
 
 }  // namespace tutti::os

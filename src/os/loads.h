@@ -26,7 +26,8 @@ inline void note_load(const void* caller) {
 [[nodiscard, gnu::always_inline]] inline bool has_loaded() {
   return g_has_loaded.load(std::memory_order_acquire);  // pairs with expect_loads()
 }
-// To be called before who looks looks. False: there is no telling, and has_loaded() stays true.
+// To be called before one looks for something. False: there is no telling, and has_loaded() stays
+// true.
 bool expect_loads();
 
 // How many loads there were, as the loader counts them.

@@ -42,7 +42,8 @@ bool Mutex::lock_slowly_within(std::int64_t timeout_ns) {
   if (spin()) return true;
   const std::int64_t until = now_ns() + timeout_ns;
   for (;;) {
-    // Also at the end: who was woken and goes without it would leave the others asleep.
+    // Also at the end: a thread that was woken and goes without the lock would leave the others
+    // asleep.
     if (state_.exchange(wanted, std::memory_order_acquire) == open) return true;
     const std::int64_t left = until - now_ns();
     if (left <= 0) return false;

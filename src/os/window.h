@@ -8,8 +8,8 @@
 
 namespace tutti::os {
 
-// A shared mapping of a sparse file, of which only the front part is accessible that has been in
-// use so far: mlockall() and core dumps would fill the rest with memory.
+// A shared mapping of a sparse file. Only its front part is accessible, as far as that has been in
+// use: mlockall() and core dumps would fill the rest with memory.
 class Window {
  public:
   Window() = default;
@@ -28,8 +28,8 @@ class Window {
   void forget() const;
   // These end what is mapped: the file is no longer kept. The first of them that is called does it.
   // Any thread may call them, and neither costs memory, even after mlockall().
-  //  - From now on it holds zeros, and what is written into it is seen here alone. Who reads or
-  //    writes meanwhile may go on.
+  //  - From now on it holds zeros, and what is written into it is seen here alone. Threads that
+  //    read or write meanwhile may go on.
   void blank() { end(true); }
   //  - Nobody reads or writes any more.
   void close() { end(false); }

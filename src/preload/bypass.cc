@@ -49,7 +49,7 @@ bool is_taker(const char* name) {
   return false;
 }
 
-// A few stand for all: who calls one of these functions calls others, too.
+// A few stand for all: a program that calls one of these functions calls others, too.
 struct Found {
   static constexpr std::size_t most = 64;
   const char* names[most];

@@ -55,13 +55,13 @@ class Driver {
   // that drives next, unless there is little of it.
   void post(Operation& operation);
 
-  // Operations that were posted and not yet completed(). 0: whatever threads have done with theirs
-  // is over.
+  // Operations that were posted and not yet completed(). 0: all is visible that threads have done
+  // with theirs.
   [[nodiscard]] std::uint32_t outstanding() const {
     return outstanding_.load(std::memory_order_acquire);  // pairs with completed()
   }
-  // Operations that have ended since the last call, in the order in which they did. Who takes one
-  // calls completed() when nobody has to wait for it any more.
+  // Operations that have ended since the last call, in the order in which they did. The thread that
+  // takes one calls completed() when nobody has to wait for it any more.
   [[nodiscard]] Queue finished();
   void completed();
   [[nodiscard]] bool has_finished() const {

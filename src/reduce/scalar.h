@@ -18,9 +18,8 @@ namespace tutti::reduce::scalar {
 template <std::integral T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
-// When both operands are NaN, hardware keeps the payload of the first, but compilers hold + and *
-// to be commutative and swap them as registers allow. Naming the NaN makes the answer theirs no
-// more.
+// When both operands are NaN, hardware keeps the payload of the first. But compilers take + and *
+// for commutative and swap operands as registers allow. Naming the NaN takes the choice from them.
 template <std::floating_point T>
 T add(T left, T right) {
   return left + (left != left ? left : right);

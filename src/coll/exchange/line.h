@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives that only move data, where all that a sender sends rides in its flag's own line, and
-// everybody knows that it does. So there is no header. A member that only sends waits for nothing
-// but room.
+// Collectives that only move data, where a sender's data rides in its flag's own line, and all
+// members know that it does. So there is no header. A member that only sends waits for nothing but
+// room.
 #pragma once
 
 #include "coll/exchange/header.h"

@@ -119,7 +119,9 @@ class Front {
   [[nodiscard]] bool has_sessions() const { return has_sessions_; }
   [[nodiscard]] bool find_world_group(H* group);
   // The world, if it outlives whatever is started now; a session's collectives may outlive it.
-  [[nodiscard]] H packs_on() const { return has_world_ && !has_sessions_ ? world_ : null_comm_; }
+  [[nodiscard]] H packs_on() const {
+    return has_world_ && !has_sessions_ ? native_.world : native_.null_comm;
+  }
   // A callback that MPI_Finalize calls; what it calls is the MPI's.
   [[nodiscard]] bool in_finalize() const {
     const std::thread::id finalizer = finalizer_.load(std::memory_order_relaxed);
@@ -392,9 +394,6 @@ class Front {
   [[nodiscard]] bool ask_for_size(Described<H>& element);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
-  // The MPI's functions in the caller's form.
-  template <class N, class... Request>
-  const auto& native_forms() const;
   // The MPI's function in the caller's form, or in its small form where there is no other.
   template <class N, class D, class... Request, class Function, class Small, class... Arguments>
   int call_native(Function Forms<H, N, D, Request...>::*function,
@@ -408,21 +407,10 @@ class Front {
   void lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name);
   void lead_to_tools(Entries& entries);
 
-  // Conversions between a word, a handle and a key of a HandleMap.
-  static H handle(Word word) {
-    if constexpr (sizeof(H) == sizeof(int))
-      return static_cast<H>(word);
-    else
-      return reinterpret_cast<H>(word);
-  }
-  static std::uint64_t key(H handle) {
-    if constexpr (sizeof(H) == sizeof(int))
-      return static_cast<std::uint32_t>(handle);
-    else
-      return reinterpret_cast<std::uint64_t>(handle);
-  }
+  static H handle(Word word) { return handle_from<H>(word); }
+  static std::uint64_t key(H handle) { return key_of(handle); }
 
-  [[nodiscard]] const void* in_place() const { return in_place_; }
+  [[nodiscard]] const void* in_place() const { return native_.in_place; }
 
   static inline Front* self_ = nullptr;
 
@@ -431,16 +419,13 @@ class Front {
   Library library_;
   HandleMap<const OpRow> ops_;
   std::array<std::uint64_t, 3> no_operations_{};  // MPI_OP_NULL, and those of one-sided calls
-  Layouts<H> layouts_;
-  H world_{}, null_comm_{}, byte_{}, null_info_{}, null_request_{}, errors_return_{};
-  H self_comm_{}, bor_{}, null_type_{};
+  Layouts<H> layouts_{native_};
   H unfinished_{};       // a request, see begin_upkeep()
   bool yields_ = false;  // Native::set_yields, outside of looks
   std::mutex quieting_;
   H quiet_{};  // under quieting_; see quiet_comm()
   std::mutex comparing_;
   std::map<std::pair<H, H>, const reduce::Kernel*> compared_;  // see kernel_as_computed()
-  const void* in_place_ = nullptr;
 
   // Tutti is there while MPI_COMM_WORLD is, or any session.
   std::mutex living_;
@@ -455,11 +440,10 @@ class Front {
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
   int keyval_ = 0;
   int world_rank_ = 0;
-  bool started_ = false;     // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
-  bool leads_host_ = false;  // the lowest rank of MPI_COMM_WORLD on its host
-  H uint64_{}, sum_{};
-  std::atomic<bool> apart_{false};           // some ranks have no Tutti, so nobody uses it
-  std::string absentees_;                    // who; on the rank that says so
+  bool started_ = false;            // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
+  bool leads_host_ = false;         // the lowest rank of MPI_COMM_WORLD on its host
+  std::atomic<bool> apart_{false};  // some ranks have no Tutti, so nobody uses it
+  std::string absentees_;           // who; on the rank that says so
   std::atomic<std::uint64_t> deletions_{0};  // of seats: what was looked up before may be gone
   // The largest Node so far: its members' next communicators need not join another.
   std::mutex settling_;

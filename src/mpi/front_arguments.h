@@ -15,12 +15,14 @@
 
 namespace tutti::mpi {
 
-// A duplicate of MPI_COMM_SELF that returns errors; null_comm_ where there is no MPI_COMM_WORLD.
+// A duplicate of MPI_COMM_SELF that returns errors; native_.null_comm where there is no
+// MPI_COMM_WORLD.
 template <class H>
 H Front<H>::quiet_comm() {
   const std::lock_guard lock(quieting_);
-  if (quiet_ == null_comm_ && has_world_ && native_.comm_dup(self_comm_, &quiet_) == 0)
-    native_.comm_set_errhandler(quiet_, errors_return_);
+  if (quiet_ == native_.null_comm && has_world_ &&
+      native_.comm_dup(native_.self_comm, &quiet_) == 0)
+    native_.comm_set_errhandler(quiet_, native_.errors_return);
   return quiet_;
 }
 
@@ -32,7 +34,7 @@ bool Front<H>::refuses_alias(Collective collective, bool one_element) {
   std::atomic<char>& verdict = verdicts[one_element][static_cast<std::size_t>(collective)];
   if (verdict.load(std::memory_order_relaxed) == unknown) {
     const H alone = quiet_comm();
-    if (alone == null_comm_) return false;
+    if (alone == native_.null_comm) return false;
     const int code = alias_on(alone, collective, one_element ? 1 : 2);
     verdict.store(code != 0 ? refuses : accepts, std::memory_order_relaxed);
   }
@@ -45,23 +47,23 @@ int Front<H>::alias_on(H alone, Collective collective, int count) {
   const auto& mpi = native_.small;
   int x = 0;
   const int none = 0;
-  const H byte = byte_;
+  const H byte = native_.byte;
   switch (collective) {
     case Collective::barrier:
     case Collective::bcast:
       return 0;
     case Collective::reduce:
-      return mpi.reduce(&x, &x, count, byte, bor_, 0, alone);
+      return mpi.reduce(&x, &x, count, byte, native_.bor, 0, alone);
     case Collective::allreduce:
-      return mpi.allreduce(&x, &x, count, byte, bor_, alone);
+      return mpi.allreduce(&x, &x, count, byte, native_.bor, alone);
     case Collective::reduce_scatter:
-      return mpi.reduce_scatter(&x, &x, &count, byte, bor_, alone);
+      return mpi.reduce_scatter(&x, &x, &count, byte, native_.bor, alone);
     case Collective::reduce_scatter_block:
-      return mpi.reduce_scatter_block(&x, &x, count, byte, bor_, alone);
+      return mpi.reduce_scatter_block(&x, &x, count, byte, native_.bor, alone);
     case Collective::scan:
-      return mpi.scan(&x, &x, count, byte, bor_, alone);
+      return mpi.scan(&x, &x, count, byte, native_.bor, alone);
     case Collective::exscan:
-      return mpi.exscan(&x, &x, count, byte, bor_, alone);
+      return mpi.exscan(&x, &x, count, byte, native_.bor, alone);
     case Collective::gather:
       return mpi.gather(&x, count, byte, &x, count, byte, 0, alone);
     case Collective::gatherv:
@@ -88,7 +90,7 @@ int Front<H>::alias_on(H alone, Collective collective, int count) {
 template <class H>
 bool Front<H>::is_committed(H type) {
   const H alone = quiet_comm();
-  if (alone == null_comm_) return true;
+  if (alone == native_.null_comm) return true;
   const int nobody = null_rank(library_.family);
   const int place = 0;
   return native_.send(&place, 1, type, nobody, 0, alone) == 0;
@@ -102,14 +104,14 @@ const reduce::Kernel* Front<H>::kernel_as_computed(H comm, H type, H op, reduce:
   const std::lock_guard lock(comparing_);
   const auto [known, is_new] = compared_.try_emplace({type, op});
   if (!is_new) return known->second;
-  H own = null_comm_, alone = quiet_comm();
-  if (alone == null_comm_) {
-    alone = own = alone_of(native_, comm, null_comm_);
-    if (own == null_comm_) return nullptr;
-    native_.comm_set_errhandler(own, errors_return_);
+  H own = native_.null_comm, alone = quiet_comm();
+  if (alone == native_.null_comm) {
+    alone = own = alone_of(native_, comm);
+    if (own == native_.null_comm) return nullptr;
+    native_.comm_set_errhandler(own, native_.errors_return);
   }
   const auto* kernel = compare_kernels(alone, type, op, which, element_bytes);
-  if (own != null_comm_) native_.comm_free(&own);
+  if (own != native_.null_comm) native_.comm_free(&own);
   return known->second = kernel;
 }
 

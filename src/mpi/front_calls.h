@@ -173,8 +173,8 @@ bool Front<H>::find_user_operation(Call<H>& call, H op) {
 template <class H>
 bool Front<H>::spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread) {
   Count first = 0, span = 0, lower = 0, extent = 0;
-  if (native_.type_get_true_extent(element.type, &first, &span) != 0) return false;
-  if (native_.type_get_extent(element.type, &lower, &extent) != 0) return false;
+  if (native_.type_get_true_extent_x(element.type, &first, &span) != 0) return false;
+  if (native_.type_get_extent_x(element.type, &lower, &extent) != 0) return false;
   // A function may copy whole elements, with what they begin and end with. But bounds may be
   // anything: those apart from the data are none of a structure's.
   if (lower < first + span && first < lower + extent) {

@@ -26,25 +26,7 @@ const Entries& Front<H>::open(const Library& library) {
   self.native_.load(library);
   self.layouts_.open(library);
   const Symbols symbols{library.handle};
-  const auto resolve = [&](const char* openmpi, std::uint32_t mpich, std::uint32_t standard) {
-    struct {
-      const char* openmpi;
-      std::uint32_t mpich, standard;
-    } row{openmpi, mpich, standard};
-    return handle(static_cast<Word>(handle_of(row, library.family, symbols)));
-  };
-  self.world_ = resolve("ompi_mpi_comm_world", 0x44000000, 0x101);
-  self.errors_return_ = resolve("ompi_mpi_errors_return", 0x54000001, 0x143);
-  self.self_comm_ = resolve("ompi_mpi_comm_self", 0x44000001, 0x102);
-  self.bor_ = resolve("ompi_mpi_op_bor", 0x58000008, 0x29);
-  self.null_comm_ = self.quiet_ = resolve("ompi_mpi_comm_null", 0x04000000, 0x100);
-  self.null_info_ = resolve("ompi_mpi_info_null", 0x1c000000, 0x130);
-  self.null_request_ = resolve("ompi_request_null", 0x2c000000, 0x180);
-  self.null_type_ = resolve("ompi_mpi_datatype_null", 0x0c000000, 0x200);
-  self.uint64_ = resolve("ompi_mpi_uint64_t", 0x4c00083e, 0x259);
-  self.sum_ = resolve("ompi_mpi_op_sum", 0x58000003, 0x21);
-  self.byte_ = resolve("ompi_mpi_byte", 0x4c00010d, 0x247);
-  self.in_place_ = reinterpret_cast<const void*>(library.family == Family::mpich ? -1l : 1l);
+  self.quiet_ = self.native_.null_comm;
   for (const OpRow& row : op_rows()) self.ops_.insert(handle_of(row, library.family, symbols), row);
   std::ranges::transform(other_op_rows(), self.no_operations_.begin(), [&](const OtherOpRow& row) {
     return handle_of(row, library.family, symbols);
@@ -113,7 +95,7 @@ void Front<H>::start() {
   apart_ = !all_are_here();
   if (!prepare()) return;
   if (apart_)
-    (void)take_seat(world_);
+    (void)take_seat(native_.world);
   else
     join_world();
 }
@@ -122,8 +104,8 @@ void Front<H>::start() {
 template <class H>
 void Front<H>::join_world() {
   const auto color = static_cast<int>(engine::host_id() >> 33);
-  H neighbours = null_comm_;
-  if (native_.comm_split(world_, color, world_rank_, &neighbours) == 0) {
+  H neighbours = native_.null_comm;
+  if (native_.comm_split(native_.world, color, world_rank_, &neighbours) == 0) {
     engine::Exchange group = exchange(neighbours);
     group.world_rank = world_rank_;
     leads_host_ = group.rank == 0;
@@ -137,11 +119,11 @@ void Front<H>::join_world() {
     std::vector<int> members;
     for (int rank = 0; rank < node_->size(); ++rank) members.push_back(node_->member(rank).rank);
     H all{};
-    native_.comm_group(world_, &all);
+    native_.comm_group(native_.world, &all);
     native_.group_incl(all, node_->size(), members.data(), &node_group_);
     native_.group_free(&all);
   }
-  (void)name_seat(world_, 1);
+  (void)name_seat(native_.world, 1);
   if (*options().trace != '\0') trace::start();
 }
 
@@ -168,12 +150,13 @@ void Front<H>::end_world() {
   // After this allgather nobody waits for anybody, so processes may end in any order. Where
   // MPI_Init was not seen, some may not know of Tutti, and would not come.
   if (started_) {
-    native_.comm_set_errhandler(world_, errors_return_);  // the program may have revoked it
+    native_.comm_set_errhandler(native_.world,
+                                native_.errors_return);  // the program may have revoked it
     apart_ ? report_absentees() : report();
   }
   if (!last) driver_.resume();
-  if (seat_of(world_, false) != nullptr)  // else MPI_Init was not seen
-    native_.comm_delete_attr(world_, keyval_);
+  if (seat_of(native_.world, false) != nullptr)  // else MPI_Init was not seen
+    native_.comm_delete_attr(native_.world, keyval_);
 }
 
 // Requests that were freed may be under way still.
@@ -190,8 +173,8 @@ void Front<H>::release() {
   if (!prepared_ || has_world_ || !sessions_.empty()) return;
   prepared_ = false;
   end_upkeep();
-  if (quiet_ != null_comm_) native_.comm_free(&quiet_);
-  quiet_ = null_comm_;
+  if (quiet_ != native_.null_comm) native_.comm_free(&quiet_);
+  quiet_ = native_.null_comm;
   layouts_.close();
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
@@ -223,7 +206,7 @@ template <class H>
 bool Front<H>::read_alignment(H info, std::size_t* alignment) {
   constexpr char aligned[] = "mpi_minimum_memory_alignment";
   int keys = 0, found = 0;
-  if (info == null_info_) return true;
+  if (info == native_.null_info) return true;
   char key[256] = "", value[24] = "";  // MPI_MAX_INFO_KEY is 255 at most, and then has no end
   if (native_.info_get_nkeys(info, &keys) != 0 || keys > 1) return false;
   if (keys == 0) return true;
@@ -264,7 +247,7 @@ template <class H>
 int Front<H>::comm_revoke(Word comm) {
   if (self_->native_.comm_revoke == nullptr) return error_classes(self_->library_.family).other;
   const int result = self_->native_.comm_revoke(handle(comm));
-  if (result != 0 || !self_->is_ready() || handle(comm) == self_->null_comm_) return result;
+  if (result != 0 || !self_->is_ready() || handle(comm) == self_->native_.null_comm) return result;
   Seat* seat = self_->seat_of(handle(comm), false);
   if (seat != nullptr) self_->settle(handle(comm), *seat);  // others may wait in it
   if (seat != nullptr && seat->team != nullptr) seat->team->revoke();
@@ -287,10 +270,10 @@ void Front<H>::report() {
   const bool traces = world_rank_ == 0 && *options().trace != '\0';
   const Sums mine{engine::account(), leads_host_, traces};
   Sums all{};
-  if (native_.small.allreduce(&mine, &all, sizeof all / sizeof(std::uint64_t), uint64_, sum_,
-                              world_) != 0)
+  if (native_.small.allreduce(&mine, &all, sizeof all / sizeof(std::uint64_t), native_.uint64,
+                              native_.sum, native_.world) != 0)
     return;
-  const engine::Exchange group = exchange(world_);
+  const engine::Exchange group = exchange(native_.world);
   if (all.traces != 0) {
     std::vector<std::uint64_t> ranks_hosts(static_cast<std::size_t>(group.size));
     const std::uint64_t host = engine::host_id();
@@ -333,7 +316,7 @@ void Front<H>::write_report(int ranks, int nodes, std::vector<const char*> notes
 template <class H>
 bool Front<H>::begin_upkeep() {
   const auto query = [](void*, void* status) {
-    self_->native_.status_set_elements(status, self_->byte_, 0);
+    self_->native_.status_set_elements(status, self_->native_.byte, 0);
     self_->native_.status_set_cancelled(status, 0);
     return 0;
   };
@@ -376,7 +359,7 @@ engine::Exchange Front<H>::exchange(H comm) const {
   group.has_devices = devices::present();
   group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
     const int count = static_cast<int>(bytes);
-    return native_.small.allgather(mine, count, byte_, all, count, byte_, comm) == 0;
+    return native_.small.allgather(mine, count, native_.byte, all, count, native_.byte, comm) == 0;
   };
   return group;
 }
@@ -568,11 +551,11 @@ void Front<H>::made(Word parent, const void* comm) {
     from = self_->seat_of(handle(parent), false);
   if (from != nullptr && from->name != 0) {
     const std::uint64_t name = mix(from->name, ++from->children);
-    if (made != self_->null_comm_) (void)self_->name_seat(made, name);
+    if (made != self_->native_.null_comm) (void)self_->name_seat(made, name);
     return;
   }
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
-  if (made != self_->null_comm_ && self_->is_ready() && !self_->in_finalize())
+  if (made != self_->native_.null_comm && self_->is_ready() && !self_->in_finalize())
     (void)self_->seat_of(made, true);
 }
 
@@ -580,7 +563,7 @@ template <class H>
 [[gnu::always_inline]] inline bool Front<H>::find_team(Call<H>& call, Collective collective) {
   call.collective = collective;
   if (!is_ready()) return false;
-  if (in_finalize() || call.site.comm == null_comm_) return false;
+  if (in_finalize() || call.site.comm == native_.null_comm) return false;
   Seat* seat = seat_of(call.site.comm, call.blocking());
   if (seat == nullptr) return leave(call, "its members have not met on this communicator");
   if (seat->team == nullptr) [[unlikely]] {

@@ -24,7 +24,7 @@ bool Front<H>::describe_predefined(typename PredefinedTypes<H>::Slot& slot, Desc
 
 template <class H>
 bool Front<H>::describe_derived(Described<H>& element) {
-  const auto committed = [this](H asked) { return is_committed(asked); };
+  const auto committed = [](H asked) { return self_->is_committed(asked); };
   if (const layout::Layout* layout = layouts_.find(element.type, committed)) {
     element.bytes = layout->bytes();
     element.extent = layout->extent();
@@ -32,15 +32,15 @@ bool Front<H>::describe_derived(Described<H>& element) {
     return true;
   }
   // Errors of the call, as the MPI will say.
-  if (layouts_.is_null(element.type) || !is_committed(element.type)) return false;
+  if (element.type == native_.null_type || !is_committed(element.type)) return false;
   return ask_for_size(element);
 }
 
 template <class H>
 bool Front<H>::ask_for_size(Described<H>& element) {
   Count size = 0, lower_bound = 0, extent = 0;
-  if (native_.type_size(element.type, &size) != 0 || size < 0) return false;
-  if (native_.type_get_extent(element.type, &lower_bound, &extent) != 0) return false;
+  if (native_.type_size_x(element.type, &size) != 0 || size < 0) return false;
+  if (native_.type_get_extent_x(element.type, &lower_bound, &extent) != 0) return false;
   element.bytes = static_cast<std::size_t>(size);
   element.extent = extent;
   element.opaque = true;
@@ -53,23 +53,6 @@ bool Front<H>::has_root_arguments(int root, H comm) const {
   native_.comm_test_inter(comm, &inter);
   native_.comm_rank(comm, &rank);
   return inter ? root < 0 : rank == root;  // the root of an intercommunicator says MPI_ROOT
-}
-
-template <class H>
-template <class N, class... Request>
-const auto& Front<H>::native_forms() const {
-  constexpr bool small = std::is_same_v<N, int>;
-  if constexpr (sizeof...(Request) == 0) {
-    if constexpr (small)
-      return native_.small;
-    else
-      return native_.large;
-  } else {
-    if constexpr (small)
-      return native_.small_started;
-    else
-      return native_.large_started;
-  }
 }
 
 template <class H>
@@ -96,7 +79,7 @@ template <class N, class D, class... Request, class Function, class Small, class
 int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
                           Small Forms<H, int, int, Request...>::*small, H comm,
                           Arguments... arguments) {
-  const auto native = native_forms<N, Request...>().*function;
+  const auto native = native_.template forms<N, Request...>().*function;
   if constexpr (std::is_same_v<N, int>) {
     return native(arguments...);
   } else {
@@ -106,8 +89,8 @@ int Front<H>::call_native(Function Forms<H, N, D, Request...>::*function,
       native_.comm_call_errhandler(comm, code);
       return code;
     };
-    return call_narrowed<(sizeof...(Request) > 0)>(native_forms<int, Request...>().*small, comm,
-                                                   refuse, arguments...);
+    return call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,
+                                                   comm, refuse, arguments...);
   }
 }
 

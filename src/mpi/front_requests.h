@@ -18,7 +18,7 @@ namespace tutti::mpi {
 template <class H>
 template <class Prepare>
 int Front<H>::enter(H comm, Prepare prepare, void* request) {
-  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, packs_on(), null_comm_);
+  auto started = std::make_unique<Started<H>>(native_, layouts_, comm, packs_on());
   Call<H>& call = started->call;
   if (!prepare(call)) return left;
   if (call.at_once) [[unlikely]]
@@ -26,8 +26,8 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
   engine::Team* const team = call.team;  // the call may be over before start() is
   if (const auto trouble = team->may_start(call.collective, call.work);
       trouble != engine::Trouble::none) [[unlikely]] {
-    std::memcpy(request, &null_request_,
-                sizeof null_request_);  // it may be waited for all the same
+    std::memcpy(request, &native_.null_request,
+                sizeof native_.null_request);  // it may be waited for all the same
     return fail(call, trouble);
   }
   // The others may have begun: there is no way back to the MPI.
@@ -56,7 +56,7 @@ int Front<H>::enter(H comm, Prepare prepare, void* request) {
 template <class H>
 int Front<H>::on_query(void* started, void* status) {
   Completed<H>::keep(*static_cast<Started<H>*>(started));
-  self_->native_.status_set_elements(status, self_->byte_, 0);
+  self_->native_.status_set_elements(status, self_->native_.byte, 0);
   self_->native_.status_set_cancelled(status, 0);
   return 0;
 }
@@ -113,7 +113,8 @@ int Front<H>::type_free(void* type) {
   const bool own =
       type != nullptr && self_->layouts_.predefined().slot_of(*static_cast<H*>(type)) == nullptr;
   if (!own) return self_->native_.type_free(static_cast<H*>(type));
-  return free_or_keep(Requests<H>::Sort::type, self_->native_.type_free, type, self_->null_type_);
+  return free_or_keep(Requests<H>::Sort::type, self_->native_.type_free, type,
+                      self_->native_.null_type);
 }
 
 template <class H>
@@ -160,7 +161,7 @@ int Front<H>::tell(const Wanted& wanted, const std::vector<H>& before,
   // Of a communicator that is gone: to the world, if there is one.
   const bool gone = failed.call.team->disbanded();
   if (!gone || self_->has_world_)
-    self_->native_.comm_call_errhandler(gone ? self_->world_ : failed.call.site.comm, told);
+    self_->native_.comm_call_errhandler(gone ? self_->native_.world : failed.call.site.comm, told);
   return told;
 }
 
@@ -262,7 +263,7 @@ int Front<H>::waitall(int count, void* requests, void* statuses) {
 template <class H>
 void Front<H>::set_unfinished(H request, void* status) {
   const Family family = self_->library_.family;
-  const bool over = request == self_->null_request_;
+  const bool over = request == self_->native_.null_request;
   int flag = 0;
   if (over) self_->native_.request_get_status(request, &flag, status);  // an empty one
   status_layout(family).set_error(status, over ? 0 : error_classes(family).pending);
@@ -329,7 +330,7 @@ int Front<H>::get_statuses(int count, const void* requests, void* statuses, int*
   bool active = false;
   *done = 0;
   for (int i = 0; i < count && *done < most; ++i) {
-    if (handles[i] == self_->null_request_) continue;
+    if (handles[i] == self_->native_.null_request) continue;
     active = true;
     int flag = 0;
     const int code = self_->native_.request_get_status(
@@ -370,7 +371,7 @@ int Front<H>::request_get_status_any(int count, const void* requests, int* index
     if (done != undefined || code != 0) return code;
     // An empty status, of which not every MPI sets the error.
     status_layout(self_->library_.family).set_error(status, 0);
-    return self_->native_.request_get_status(self_->null_request_, flag, status);
+    return self_->native_.request_get_status(self_->native_.null_request, flag, status);
   });
 }
 

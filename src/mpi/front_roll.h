@@ -43,7 +43,7 @@ class Signing {
 template <class H>
 bool Front<H>::all_are_here() {
   int size = 0;
-  native_.comm_size(world_, &size);
+  native_.comm_size(native_.world, &size);
   if (size == 1) return true;
   const std::vector<int> near = job::neighbours_of(world_rank_, size);
   job::Roll& roll = job::roll();
@@ -87,10 +87,12 @@ template <class H>
 void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
                     const char* how) {
   constexpr int tag = 32766, bytes = sizeof(int);
-  std::vector<H> sends(ranks.size(), null_request_), receives(sends);
+  std::vector<H> sends(ranks.size(), native_.null_request), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (hear != nullptr) native_.irecv(hear + i, bytes, byte_, ranks[i], tag, world_, &receives[i]);
-    if (tell != nullptr) native_.isend(tell, bytes, byte_, ranks[i], tag, world_, &sends[i]);
+    if (hear != nullptr)
+      native_.irecv(hear + i, bytes, native_.byte, ranks[i], tag, native_.world, &receives[i]);
+    if (tell != nullptr)
+      native_.isend(tell, bytes, native_.byte, ranks[i], tag, native_.world, &sends[i]);
   }
   const std::time_t began_s = std::time(nullptr);
   bool said = false;
@@ -116,7 +118,7 @@ template <class H>
 bool Front<H>::is_over(H* request) {
   int over = 1;
   alignas(8) char status[64];  // larger than any family's
-  if (*request != null_request_ && native_.test(request, &over, status) != 0) over = 1;
+  if (*request != native_.null_request && native_.test(request, &over, status) != 0) over = 1;
   return over != 0;
 }
 
@@ -148,7 +150,7 @@ template <class H>
 void Front<H>::report_absentees() {
   if (absentees_.empty()) return;
   int size = 0;
-  native_.comm_size(world_, &size);
+  native_.comm_size(native_.world, &size);
   const engine::Account mine = engine::account();
   write_report(size, 0, {absentees_.c_str()}, mine, mine);
 }

@@ -98,7 +98,7 @@ bool Front<H>::look_for_world() {
 
 template <class H>
 void Front<H>::enter_world() {
-  native_.comm_rank(world_, &world_rank_);
+  native_.comm_rank(native_.world, &world_rank_);
   has_world_ = true;
 }
 
@@ -111,7 +111,7 @@ void Front<H>::leave_world() {
 // The processes that were started together with this one.
 template <class H>
 bool Front<H>::find_world_group(H* group) {
-  if (has_world_) return native_.comm_group(world_, group) == 0;
+  if (has_world_) return native_.comm_group(native_.world, group) == 0;
   const std::lock_guard lock(living_);
   return !sessions_.empty() &&
          native_.group_from_session_pset(sessions_.front(), "mpi://WORLD", group) == 0;

@@ -68,8 +68,8 @@ void Front<H>::write_trace(const engine::Exchange& group, const std::vector<std:
       }
       const auto me = static_cast<std::size_t>(group.rank);
       const trace::Entry* from = entries.data() + std::min<std::uint64_t>(at, entries.size());
-      if (native_.small.gatherv(from, counts[me], byte_, piece.data(), counts.data(),
-                                displacements.data(), byte_, 0, world_) != 0)
+      if (native_.small.gatherv(from, counts[me], native_.byte, piece.data(), counts.data(),
+                                displacements.data(), native_.byte, 0, native_.world) != 0)
         return;
       if (group.rank != 0) continue;
       for (std::size_t rank = 0; rank < ranks; ++rank)

@@ -65,4 +65,47 @@ Known::Known(const DatatypeRow& row, std::int64_t its_bytes, Aint lower_bound, A
   }
 }
 
+template <class H>
+void PredefinedTypes<H>::open(const Library& library) {
+  const Symbols symbols{library.handle};
+  for (const DatatypeRow& row : datatype_rows())
+    slots_.insert(handle_of(row, library.family, symbols), all_.emplace_back(row));
+  fortran_is_final_ = !native_.abi_get_fortran_info || !native_.abi_set_fortran_info;
+}
+
+template <class H>
+const Known& PredefinedTypes<H>::ask(Slot& slot, H type) {
+  const std::lock_guard lock(asking_);
+  if (!is_final(slot)) look_for_fortran();
+  int bytes = 0;
+  Aint lower_bound = 0, extent = 0;
+  if (native_.type_size(type, &bytes) != 0 ||
+      native_.type_get_extent(type, &lower_bound, &extent) != 0)
+    bytes = 0;
+  Known now(*slot.row, bytes, lower_bound, extent);
+  const Known* known = slot.known.load(std::memory_order_relaxed);
+  if (known == nullptr || known->sort != now.sort || known->bytes != now.bytes)
+    known = &found_.emplace_back(std::move(now));
+  slot.known.store(known, std::memory_order_release);
+  if (known->sort == Known::Sort::dense && is_final(slot))
+    slot.dense_bytes.store(known->bytes, std::memory_order_relaxed);
+  return *known;
+}
+
+// The program may tell an MPI of the standard ABI what its Fortran types are, at any time, but
+// once. Until it has, what the MPI says is good for one call; afterwards it is asked once more.
+template <class H>
+void PredefinedTypes<H>::look_for_fortran() {
+  H info{};
+  if (native_.abi_get_fortran_info(&info) != 0 || info == native_.null_info) return;
+  native_.info_free(&info);
+  for (Slot& slot : all_)
+    if (slot.row->language == Language::fortran)
+      slot.known.store(nullptr, std::memory_order_relaxed);
+  fortran_is_final_.store(true, std::memory_order_release);
+}
+
+template class PredefinedTypes<int>;
+template class PredefinedTypes<void*>;
+
 }  // namespace tutti::mpi

@@ -12,7 +12,6 @@
 
 #include "layout/layout.h"
 #include "mpi/datatypes.h"
-#include "mpi/library.h"
 #include "mpi/native.h"
 
 namespace tutti::mpi {
@@ -37,24 +36,6 @@ struct Known {
   layout::Layout layout;
 };
 
-// What the MPI is asked. Those of MPI-5 are nullptr where it has none.
-template <class H>
-struct PredefinedNative {
-  int (*type_size)(H type, int* bytes);
-  int (*get_extent)(H type, Aint* lower_bound, Aint* extent);
-  int (*abi_get_fortran_info)(H* info);
-  int (*abi_set_fortran_info)(H info);
-  int (*info_free)(H* info);
-
-  void load(const Library& mpi) {
-    mpi.load(type_size, "PMPI_Type_size");
-    mpi.load(get_extent, "PMPI_Type_get_extent");
-    mpi.load(abi_get_fortran_info, "PMPI_Abi_get_fortran_info");
-    mpi.load(abi_set_fortran_info, "PMPI_Abi_set_fortran_info");
-    mpi.load(info_free, "PMPI_Info_free");
-  }
-};
-
 template <class H>
 class PredefinedTypes {
  public:
@@ -66,19 +47,9 @@ class PredefinedTypes {
     std::atomic<const Known*> known{nullptr};
   };
 
-  // Calls nothing of the MPI.
-  void open(const Library& library) {
-    native_.load(library);
-    const Symbols symbols{library.handle};
-    for (const DatatypeRow& row : datatype_rows())
-      slots_.insert(handle_of(row, library.family, symbols), all_.emplace_back(row));
-    struct {
-      const char* openmpi = "ompi_mpi_info_null";
-      std::uint32_t mpich = 0x1c000000, standard = 0x130;
-    } const null;
-    null_info_ = handle_of(null, library.family, symbols);
-    fortran_is_final_ = !native_.abi_get_fortran_info || !native_.abi_set_fortran_info;
-  }
+  explicit PredefinedTypes(const Native<H>& native) : native_(native) {}
+  // Calls nothing of the MPI. The native functions have been loaded.
+  void open(const Library& library);
 
   // nullptr: not predefined, or nothing that Tutti has heard of.
   [[nodiscard]] Slot* slot_of(H type) const { return slots_.find(key_of(type)); }
@@ -96,38 +67,10 @@ class PredefinedTypes {
   }
 
  private:
-  const Known& ask(Slot& slot, H type) {
-    const std::lock_guard lock(asking_);
-    if (!is_final(slot)) look_for_fortran();
-    int bytes = 0;
-    Aint lower_bound = 0, extent = 0;
-    if (native_.type_size(type, &bytes) != 0 ||
-        native_.get_extent(type, &lower_bound, &extent) != 0)
-      bytes = 0;
-    Known now(*slot.row, bytes, lower_bound, extent);
-    const Known* known = slot.known.load(std::memory_order_relaxed);
-    if (known == nullptr || known->sort != now.sort || known->bytes != now.bytes)
-      known = &found_.emplace_back(std::move(now));
-    slot.known.store(known, std::memory_order_release);
-    if (known->sort == Known::Sort::dense && is_final(slot))
-      slot.dense_bytes.store(known->bytes, std::memory_order_relaxed);
-    return *known;
-  }
+  const Known& ask(Slot& slot, H type);
+  void look_for_fortran();
 
-  // The program may tell an MPI of the standard ABI what its Fortran types are, at any time, but
-  // once. Until it has, what the MPI says is good for one call; afterwards it is asked once more.
-  void look_for_fortran() {
-    H info{};
-    if (native_.abi_get_fortran_info(&info) != 0 || key_of(info) == null_info_) return;
-    native_.info_free(&info);
-    for (Slot& slot : all_)
-      if (slot.row->language == Language::fortran)
-        slot.known.store(nullptr, std::memory_order_relaxed);
-    fortran_is_final_.store(true, std::memory_order_release);
-  }
-
-  PredefinedNative<H> native_{};
-  std::uint64_t null_info_ = 0;
+  const Native<H>& native_;
   std::atomic<bool> fortran_is_final_{true};
   std::mutex asking_;
   std::deque<Slot> all_;  // which stay where they are

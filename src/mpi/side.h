@@ -99,29 +99,13 @@ struct Described {
   bool opaque = false;
 };
 
-// A communicator of this process alone, of the session that `comm` is of: the others need not know.
-// `none` where the MPI makes none.
-template <class H>
-H alone_of(const Native<H>& native, H comm, H none) {
-  H group{}, alone{}, made = none;
-  int rank = 0;
-  native.comm_rank(comm, &rank);
-  if (native.comm_group(comm, &group) != 0) return none;
-  if (native.group_incl(group, 1, &rank, &alone) == 0) {
-    if (native.comm_create_group(comm, alone, 0, &made) != 0) made = none;
-    native.group_free(&alone);
-  }
-  native.group_free(&group);
-  return made;
-}
-
 // What a nonblocking call keeps, as the program may free its datatypes and communicator meanwhile.
 template <class H>
 class Keeper {
  public:
-  // `world`: MPI_COMM_WORLD, or `none` where the program has none.
-  Keeper(const Native<H>& native, Layouts<H>& layouts, H world, H none)
-      : native_(native), layouts_(layouts), packs_on_(world), none_(none) {}
+  // `world`: MPI_COMM_WORLD, or null_comm where the program has none.
+  Keeper(const Native<H>& native, Layouts<H>& layouts, H world)
+      : native_(native), layouts_(layouts), packs_on_(world) {}
   ~Keeper() { release(); }
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
@@ -137,15 +121,15 @@ class Keeper {
   }
   // A communicator to pack on for a call on `comm`, there until the call is over.
   [[nodiscard]] H packs_on(H comm) {
-    if (packs_on_ == none_) packs_on_ = own_ = alone_of(native_, comm, none_);
-    return packs_on_ != none_ ? packs_on_ : comm;
+    if (packs_on_ == native_.null_comm) packs_on_ = own_ = alone_of(native_, comm);
+    return packs_on_ != native_.null_comm ? packs_on_ : comm;
   }
   void release() {
     for (H& type : types_) native_.type_free(&type);
     types_.clear();
     kept_.clear();
-    if (own_ != none_) native_.comm_free(&own_);
-    own_ = none_;
+    if (own_ != native_.null_comm) native_.comm_free(&own_);
+    own_ = native_.null_comm;
   }
 
  private:
@@ -159,8 +143,8 @@ class Keeper {
   }
   const Native<H>& native_;
   Layouts<H>& layouts_;
-  H packs_on_, none_;
-  H own_ = none_;
+  H packs_on_;
+  H own_ = native_.null_comm;
   std::vector<std::shared_ptr<const void>> kept_;
   std::vector<H> types_;
   // Blocks tend to be of one type, which is kept once.

@@ -22,7 +22,8 @@ using tutti::layout::Layout;
 using Handle = std::conditional_t<sizeof(MPI_Datatype) == sizeof(int), int, void*>;
 using Bytes = std::vector<std::byte>;
 
-tutti::mpi::Layouts<Handle> layouts;
+tutti::mpi::Native<Handle> native;
+tutti::mpi::Layouts<Handle> layouts(native);
 tutti::mpi::Library library;
 int wrong = 0;
 
@@ -347,6 +348,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   library = tutti::mpi::find_library();
+  native.load(library);
   layouts.open(library);
   if (what == "random") random_types();
   if (what == "predefined") {

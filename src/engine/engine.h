@@ -11,6 +11,7 @@
 #include "choice/learned.h"
 #include "choice/plans.h"
 #include "coll/coll.h"
+#include "engine/account.h"
 #include "engine/call.h"
 #include "engine/exchange.h"
 #include "engine/leaving.h"
@@ -21,25 +22,7 @@
 
 namespace tutti::engine {
 
-// The kinds of calls: the blocking collectives, and behind them the nonblocking ones.
-inline constexpr std::size_t kinds = 2 * coll::collective_count;
-[[nodiscard]] constexpr std::size_t kind_of(coll::Collective collective, bool blocking) {
-  return static_cast<std::size_t>(collective) + (blocking ? 0 : coll::collective_count);
-}
-
-// "Allreduce", "Iallreduce".
-[[nodiscard]] std::array<char, 32> name_of_kind(std::size_t kind);
-
-// What was moved, summed over the teams of this process; plain data, so that it can be exchanged.
-struct Account {
-  std::array<std::uint64_t, kinds> calls{};
-  std::array<std::uint64_t, kinds> bytes{};
-  std::array<std::uint64_t, fabric::route_count> route_bytes{};
-
-  Account& operator+=(const Account& other);
-  // Counts one call; returns the name of its way.
-  const char* add(std::size_t kind, std::size_t moved, fabric::Route route);
-};
+// Of this process so far.
 [[nodiscard]] Account account();
 
 // How the last collective of this thread moved its bytes: "line", "bounce", "commons", "cma", or ""

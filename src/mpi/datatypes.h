@@ -1,41 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined datatypes and operations of the MPI in this process, by handle.
+// What a call must know of a datatype: how large its elements are, and how they lie in memory. What
+// Tutti does not understand is opaque, and the MPI packs it. To describe a predefined type without
+// gaps takes a look into a table.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <atomic>
+#include <cstddef>
 
-#include "mpi/handles.h"
+#include "mpi/arguments.h"
+#include "mpi/layouts.h"
 
 namespace tutti::mpi {
 
-// A handle to a row, by open addressing; filled once, then only read.
-template <class Row>
-class HandleMap {
+// What is to be known of a datatype.
+template <class H>
+struct Described {
+  H type{};
+  std::size_t bytes = 0;  // of the data of one element
+  Aint extent = 0;        // from one element to the next
+  // Elements have gaps: they lie like this, or else only the MPI can pack them.
+  const layout::Layout* layout = nullptr;
+  bool opaque = false;
+};
+
+template <class H>
+class Datatypes {
  public:
-  void insert(std::uint64_t handle, Row& row) {
-    if (handle == 0 || find(handle) != nullptr) return;
-    std::size_t slot = slot_of(handle);
-    while (entries_[slot].row != nullptr) slot = (slot + 1) % size;
-    entries_[slot] = {handle, &row};
+  Datatypes(const Native<H>& native, Arguments<H>& arguments)
+      : native_(native),
+        arguments_(arguments),
+        layouts_(native, [this](H type) { return arguments_.is_committed(type); }) {}
+
+  // As of Layouts.
+  void open(const Library& library) { layouts_.open(library); }
+  void close() { layouts_.close(); }
+  void reopen() { layouts_.reopen(); }
+
+  // False: an error of the call, which the MPI will say.
+  [[nodiscard]] bool describe(H type, Described<H>& element) {
+    element.type = type;
+    auto* slot = layouts_.predefined().slot_of(type);
+    element.bytes = slot != nullptr ? slot->dense_bytes.load(std::memory_order_relaxed) : 0;
+    element.extent = static_cast<Aint>(element.bytes);
+    if (element.bytes != 0) [[likely]]
+      return true;
+    return slot != nullptr ? describe_predefined(*slot, element) : describe_derived(element);
   }
-  [[nodiscard]] Row* find(std::uint64_t handle) const {
-    for (std::size_t slot = slot_of(handle); entries_[slot].row != nullptr;
-         slot = (slot + 1) % size)
-      if (entries_[slot].handle == handle) return entries_[slot].row;
-    return nullptr;
-  }
+  [[nodiscard]] Layouts<H>& layouts() { return layouts_; }
+  [[nodiscard]] PredefinedTypes<H>& predefined() { return layouts_.predefined(); }
 
  private:
-  struct Entry {
-    std::uint64_t handle = 0;
-    Row* row = nullptr;
-  };
-  static constexpr std::size_t size = 256;  // several times the rows of any table
-  static std::size_t slot_of(std::uint64_t handle) {
-    return static_cast<std::size_t>((handle * 0x9e3779b97f4a7c15u) >> 56);
-  }
-  std::array<Entry, size> entries_{};
+  [[nodiscard]] bool describe_predefined(typename PredefinedTypes<H>::Slot& slot,
+                                         Described<H>& element);
+  [[nodiscard]] bool describe_derived(Described<H>& element);
+  [[nodiscard]] bool ask_for_size(Described<H>& element);
+
+  const Native<H>& native_;
+  Arguments<H>& arguments_;
+  Layouts<H> layouts_;
 };
 
 }  // namespace tutti::mpi

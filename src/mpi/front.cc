@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/base.h"
-#include "mpi/front_alone.h"
-#include "mpi/front_arguments.h"
-#include "mpi/front_calls.h"
-#include "mpi/front_life.h"
-#include "mpi/front_moves.h"
-#include "mpi/front_native.h"
-#include "mpi/front_requests.h"
-#include "mpi/front_roll.h"
-#include "mpi/front_sessions.h"
-#include "mpi/front_trace.h"
+#include "mpi/front.h"
 
 #include <sys/auxv.h>
 
+#include <cstdlib>
+
+#include "base/base.h"
 #include "commons/commons.h"
+#include "os/loads.h"
 #include "os/references.h"
 
 namespace tutti::mpi {
@@ -27,6 +21,35 @@ void keep_apart(const Library& library) {
 }
 
 }  // namespace
+
+template <class H>
+const Entries& Front<H>::open(const Library& library) {
+  self_ = new Front;
+  self_->native.load(library);
+  self_->datatypes.open(library);
+  self_->operations.open(library);
+  os::watch_loads();
+
+  static Entries entries{};
+  Life<H>::add_entries(entries);
+  Allocations<H>::add_entries(entries);
+  Requests<H>::add_entries(entries);
+  add_calls<H>(entries);
+  add_moves<H>(entries);
+  lead_to_tools<H>(entries);
+  return entries;
+}
+
+template <class H>
+bool Front<H>::serves(Call<H>& call, bool on_device) {
+  if (call.team == nullptr) return !on_device || leave(call, on_a_device);
+  if (!call.blocking() || !call.team->has_devices()) return true;
+  if (!call.team->any(call.collective, call.work, on_device)) return true;
+  return leave(call, on_a_device);
+}
+
+template class Front<int>;
+template class Front<void*>;
 
 // MPICH's handles are ints, the others' pointers; nothing else differs once the handles are known.
 const Entries& find_entries() {

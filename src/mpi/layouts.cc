@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/layouts.h"
 
-#include <utility>
-
 namespace tutti::mpi {
 
 template <class H>
@@ -31,13 +29,13 @@ void Layouts<H>::reopen() {
 }
 
 template <class H>
-const layout::Layout* Layouts<H>::look_up(H type, IsCommitted is_committed) {
+const layout::Layout* Layouts<H>::look_up(H type) {
   if (const auto* known = decoder_.predefined(type)) return &known->layout;
   if (type == native_.null_type || !ready()) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (native_.type_get_attr(type, keyval_, &value, &found) != 0) return nullptr;
-  if (!found && !is_committed(type)) return nullptr;
+  if (!found && !is_committed_(type)) return nullptr;
   if (!found) value = make(type);
   const auto* entry = static_cast<const Entry*>(value);
   return entry != nullptr ? entry->get() : nullptr;

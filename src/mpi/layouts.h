@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "layout/layout.h"
 #include "mpi/layouts_decode.h"
@@ -18,27 +20,30 @@ namespace tutti::mpi {
 template <class H>
 class Layouts {
  public:
-  explicit Layouts(const Native<H>& native)
-      : native_(native), predefined_(native), decoder_(native, predefined_) {}
+  // Whether a datatype was committed.
+  using IsCommitted = std::function<bool(H type)>;
+
+  explicit Layouts(
+      const Native<H>& native, IsCommitted is_committed = [](H) { return true; })
+      : native_(native),
+        predefined_(native),
+        decoder_(native, predefined_),
+        is_committed_(std::move(is_committed)) {}
 
   // Calls nothing of the MPI, so it may come before MPI_Init. To be called once in a process.
   void open(const Library& library) { predefined_.open(library); }
 
-  // Whether a datatype was committed.
-  using IsCommitted = bool (*)(H type);
-
   // nullptr: ask the MPI to pack, the type is of a kind that is not understood, or too irregular;
-  // or not committed yet, which `is_committed(type)` tells.
+  // or not committed yet, which `is_committed` tells.
   // Any thread may call it that may call MPI. A layout lives until its datatype is freed.
-  [[nodiscard]] const layout::Layout* find(
-      H type, IsCommitted is_committed = [](H) { return true; }) {
+  [[nodiscard]] const layout::Layout* find(H type) {
     // An attribute takes an MPI longer than packing a small message. What a thread has looked up
     // holds until any datatype goes, as its handle may then mean another.
     thread_local Recent recents[recent_count];
     Recent& recent = recents[slot_of(type)];
     const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
     if (recent.type == type && recent.deletions == deletions) return recent.layout;
-    const layout::Layout* layout = look_up(type, is_committed);
+    const layout::Layout* layout = look_up(type);
     if (layout != nullptr) recent = {type, deletions, layout};
     return layout;
   }
@@ -69,7 +74,7 @@ class Layouts {
     return static_cast<std::size_t>((key_of(type) * 0x9e3779b97f4a7c15u) >> (64 - recent_bits));
   }
 
-  const layout::Layout* look_up(H type, IsCommitted is_committed);
+  const layout::Layout* look_up(H type);
   bool ready();
   [[nodiscard]] bool knows_datatypes() const;
   void* make(H type);
@@ -81,6 +86,7 @@ class Layouts {
   const Native<H>& native_;
   PredefinedTypes<H> predefined_;
   LayoutDecoder<H> decoder_;
+  const IsCommitted is_committed_;
   std::atomic<State> state_{State::opened};
   int keyval_ = 0;
   std::mutex making_;

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "engine/engine.h"
+#include "engine/account.h"
 
 namespace tutti::mpi {
 

@@ -44,7 +44,7 @@ struct Native : Completing<H> {
   H null_info, null_request, null_type;
   H errors_return;
   H byte, uint64;
-  H sum, bor;
+  H sum, bor, null_op;
   const void* in_place;
 
   void load(const Library& mpi);

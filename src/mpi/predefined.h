@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "layout/layout.h"
-#include "mpi/datatypes.h"
+#include "mpi/handle_map.h"
 #include "mpi/native.h"
 
 namespace tutti::mpi {

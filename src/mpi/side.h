@@ -12,8 +12,8 @@
 
 #include "base/base.h"
 #include "coll/coll.h"
+#include "mpi/datatypes.h"
 #include "mpi/devices.h"
-#include "mpi/layouts.h"
 #include "mpi/packing.h"
 
 namespace tutti::mpi {
@@ -86,17 +86,6 @@ class Few {
   union {  // not written before it is used
     T few_[few];
   };
-};
-
-// What is to be known of a datatype.
-template <class H>
-struct Described {
-  H type{};
-  std::size_t bytes = 0;  // of the data of one element
-  Aint extent = 0;        // from one element to the next
-  // Elements have gaps: they lie like this, or else only the MPI can pack them.
-  const layout::Layout* layout = nullptr;
-  bool opaque = false;
 };
 
 // What a nonblocking call keeps, as the program may free its datatypes and communicator meanwhile.

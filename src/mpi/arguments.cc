@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Front: what the MPI checks of a call's arguments that Tutti would compute all the same. Such
-// calls are the MPI's, which names the error. What it checks it shows itself, on a communicator of
-// this process alone.
-#pragma once
+#include "mpi/arguments.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <mutex>
+#include <atomic>
 #include <random>
 #include <vector>
-
-#include "mpi/front.h"
 
 namespace tutti::mpi {
 
 // A duplicate of MPI_COMM_SELF that returns errors; native_.null_comm where there is no
 // MPI_COMM_WORLD.
 template <class H>
-H Front<H>::quiet_comm() {
+H Arguments<H>::quiet_comm() {
   const std::lock_guard lock(quieting_);
-  if (quiet_ == native_.null_comm && has_world_ &&
-      native_.comm_dup(native_.self_comm, &quiet_) == 0)
+  if (!has_quiet_ && world_.has_world() && native_.comm_dup(native_.self_comm, &quiet_) == 0) {
+    has_quiet_ = true;
     native_.comm_set_errhandler(quiet_, native_.errors_return);
-  return quiet_;
+  }
+  return has_quiet_ ? quiet_ : native_.null_comm;
 }
 
-// Whether the MPI refuses to send from where it receives to. Open MPI lets one element pass.
 template <class H>
-bool Front<H>::refuses_alias(Collective collective, bool one_element) {
+bool Arguments<H>::refuses_alias(Collective collective, bool one_element) {
   enum : char { unknown, refuses, accepts };
-  static std::array<std::array<std::atomic<char>, coll::collective_count>, 2> verdicts{};
+  static std::array<std::array<std::atomic<char>, collective_count>, 2> verdicts{};
   std::atomic<char>& verdict = verdicts[one_element][static_cast<std::size_t>(collective)];
   if (verdict.load(std::memory_order_relaxed) == unknown) {
     const H alone = quiet_comm();
@@ -43,7 +36,7 @@ bool Front<H>::refuses_alias(Collective collective, bool one_element) {
 
 // What the MPI returns for that, on a communicator of one rank.
 template <class H>
-int Front<H>::alias_on(H alone, Collective collective, int count) {
+int Arguments<H>::alias_on(H alone, Collective collective, int count) {
   const auto& mpi = native_.small;
   int x = 0;
   const int none = 0;
@@ -86,21 +79,19 @@ int Front<H>::alias_on(H alone, Collective collective, int count) {
   return 0;
 }
 
-// A datatype that was never committed must not be used. To send to nobody checks that, too.
+// To send to nobody checks that, too.
 template <class H>
-bool Front<H>::is_committed(H type) {
+bool Arguments<H>::is_committed(H type) {
   const H alone = quiet_comm();
   if (alone == native_.null_comm) return true;
-  const int nobody = null_rank(library_.family);
+  const int nobody = null_rank(native_.family);
   const int place = 0;
   return native_.send(&place, 1, type, nobody, 0, alone) == 0;
 }
 
-// MPI does not define the operation on this type. Many MPIs compute some of these all the same, as
-// of bytes: how, this one shows itself. nullptr: it refuses, or computes what Tutti does not.
 template <class H>
-const reduce::Kernel* Front<H>::kernel_as_computed(H comm, H type, H op, reduce::Op which,
-                                                   std::size_t element_bytes) {
+const reduce::Kernel* Arguments<H>::kernel_as_computed(H comm, H type, H op, reduce::Op which,
+                                                       std::size_t element_bytes) {
   const std::lock_guard lock(comparing_);
   const auto [known, is_new] = compared_.try_emplace({type, op});
   if (!is_new) return known->second;
@@ -116,8 +107,8 @@ const reduce::Kernel* Front<H>::kernel_as_computed(H comm, H type, H op, reduce:
 }
 
 template <class H>
-const reduce::Kernel* Front<H>::compare_kernels(H alone, H type, H op, reduce::Op which,
-                                                std::size_t element_bytes) {
+const reduce::Kernel* Arguments<H>::compare_kernels(H alone, H type, H op, reduce::Op which,
+                                                    std::size_t element_bytes) {
   using reduce::Type;
   // With single bytes, all pairs; of larger elements some that differ in the sign. What overflows
   // is not defined, and Open MPI, say, sees to it in some of the elements: sums and products are
@@ -150,5 +141,14 @@ const reduce::Kernel* Front<H>::compare_kernels(H alone, H type, H op, reduce::O
   }
   return nullptr;
 }
+
+template <class H>
+void Arguments<H>::close() {
+  if (has_quiet_) native_.comm_free(&quiet_);
+  has_quiet_ = false;
+}
+
+template class Arguments<int>;
+template class Arguments<void*>;
 
 }  // namespace tutti::mpi

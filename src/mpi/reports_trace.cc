@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Front: what all ranks have recorded goes to rank 0, which writes it where TUTTI_TRACE says.
-#pragma once
-
+// What all ranks have recorded goes to rank 0, which writes it.
 #include <time.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/base.h"
-#include "mpi/front.h"
+#include "mpi/reports.h"
+#include "trace/trace.h"
 #include "trace/writer.h"
 
 namespace tutti::mpi {
 
-// Collective, right after an exchange of all ranks: the clocks of different nodes are set by that.
-// `hosts`: by rank.
 template <class H>
-void Front<H>::write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts) {
+void Reports<H>::write_trace(const engine::Exchange& group,
+                             const std::vector<std::uint64_t>& hosts) {
   struct Head {
     std::uint64_t met_ns, first_ns, spans, messages, dropped;
   };
@@ -87,5 +87,9 @@ void Front<H>::write_trace(const engine::Exchange& group, const std::vector<std:
   if (group.rank == 0 && !writer.finish(dropped))
     log::warn("the trace could not be written to %s", path);
 }
+
+template void Reports<int>::write_trace(const engine::Exchange&, const std::vector<std::uint64_t>&);
+template void Reports<void*>::write_trace(const engine::Exchange&,
+                                          const std::vector<std::uint64_t>&);
 
 }  // namespace tutti::mpi

@@ -1,53 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Front: whether all ranks have Tutti, before anything is asked of them that the program did not
-// ask for. A rank without it would not answer, and an MPI matches collectives by their order: its
-// program's first would meet Tutti's.
-//
-// On MPI_COMM_WORLD each rank looks its neighbours in a tree up in the roll, and talks to those
-// that are there: what they know goes up, and what all know down again. Whoever is not there is
-// missed by a neighbour, in every part that the tree falls into. That is two questions and two
-// messages a rank, in the mean, whatever the number of ranks.
-#pragma once
+#include "mpi/absentees.h"
 
-#include <algorithm>
-#include <ctime>
+#include <mutex>
 #include <numeric>
-#include <span>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/base.h"
 #include "job/job.h"
-#include "mpi/front.h"
 
 namespace tutti::mpi {
 
-// While it lives the MPI begins, and the roll may be signed.
-class Signing {
- public:
-  Signing() {
-    if (signs_) job::roll().open();
-  }
-  ~Signing() {
-    if (signs_) job::roll().close();
-  }
-  Signing(const Signing&) = delete;
-  Signing& operator=(const Signing&) = delete;
+Signing::Signing() : signs_(!options().off) {
+  if (signs_) job::roll().open();
+}
 
- private:
-  const bool signs_ = !options().off;
-};
+Signing::~Signing() {
+  if (signs_) job::roll().close();
+}
 
-// Collective over MPI_COMM_WORLD, but only the ranks with Tutti take part.
 template <class H>
-bool Front<H>::all_are_here() {
+bool Absentees<H>::all_are_here() {
+  const int world_rank = world_.rank();
   int size = 0;
   native_.comm_size(native_.world, &size);
   if (size == 1) return true;
-  const std::vector<int> near = job::neighbours_of(world_rank_, size);
+  const std::vector<int> near = job::neighbours_of(world_rank, size);
   job::Roll& roll = job::roll();
-  const job::Roll::State state = roll.state(world_rank_);
+  const job::Roll::State state = roll.state(world_rank);
   if (state == job::Roll::State::closed) return false;
   int all = 1, theirs = 1;
   if (state == job::Roll::State::none) {
@@ -56,7 +36,7 @@ bool Front<H>::all_are_here() {
     return true;
   }
   const std::vector<bool> here = roll.present(near);
-  const std::size_t first_child = world_rank_ > 0 ? 1 : 0;
+  const std::size_t first_child = world_rank > 0 ? 1 : 0;
   const auto with = [&](std::size_t i, const int* tell, int* hear) {
     // Others may have asked for one without Tutti, which takes longer.
     constexpr std::time_t patience_s = 15;
@@ -68,12 +48,12 @@ bool Front<H>::all_are_here() {
     all &= theirs;
   }
   const bool has_parent = first_child == 1 && with(0, &all, &theirs);
-  if (world_rank_ > 0) all = has_parent ? theirs : 0;
+  if (world_rank > 0) all = has_parent ? theirs : 0;
   for (std::size_t i = first_child; i < near.size(); ++i) (void)with(i, &all, nullptr);
   if (all == 0 && !has_parent) {
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
-    absentees_ = roll.absentees(world_rank_, ranks);
+    absentees_ = roll.absentees(world_rank, ranks);
   }
   if (!absentees_.empty())
     log::warn("%s, so all ranks leave everything to the MPI; `tutti env` prints what each needs",
@@ -84,8 +64,8 @@ bool Front<H>::all_are_here() {
 // Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. No receive
 // of the program's is there yet.
 template <class H>
-void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
-                    const char* how) {
+void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
+                        std::time_t patience_s, const char* how) {
   constexpr int tag = 32766, bytes = sizeof(int);
   std::vector<H> sends(ranks.size(), native_.null_request), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -110,24 +90,22 @@ void Front<H>::talk(std::span<const int> ranks, const int* tell, int* hear, std:
         "rank %d waits in MPI_Init for rank %s and %s: if it runs without Tutti, it will never "
         "answer; then preload libtutti.so into all ranks (`tutti env` prints how), or set "
         "TUTTI_OFF=1 for all",
-        world_rank_, missing.c_str(), how);
+        world_.rank(), missing.c_str(), how);
   }
 }
 
 template <class H>
-bool Front<H>::is_over(H* request) {
+bool Absentees<H>::is_over(H* request) {
   int over = 1;
   alignas(8) char status[64];  // larger than any family's
   if (*request != native_.null_request && native_.test(request, &over, status) != 0) over = 1;
   return over != 0;
 }
 
-// Whether a communicator of sessions, without MPI_Init, has members without Tutti: each member asks
-// for all.
 template <class H>
-bool Front<H>::has_absentees(H comm, int size) {
+bool Absentees<H>::has_absentees(H comm, int size) {
   if (started_) return false;  // all ranks are here
-  const std::vector<int> ranks = world_ranks(comm, size);
+  const std::vector<int> ranks = world_.world_ranks(comm, size);
   int rank = 0;
   native_.comm_rank(comm, &rank);
   if (ranks.empty()) return false;
@@ -145,14 +123,7 @@ bool Front<H>::has_absentees(H comm, int size) {
   return true;
 }
 
-// By the rank that has named them: the others need not have Tutti to tell it anything.
-template <class H>
-void Front<H>::report_absentees() {
-  if (absentees_.empty()) return;
-  int size = 0;
-  native_.comm_size(native_.world, &size);
-  const engine::Account mine = engine::account();
-  write_report(size, 0, {absentees_.c_str()}, mine, mine);
-}
+template class Absentees<int>;
+template class Absentees<void*>;
 
 }  // namespace tutti::mpi

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether all ranks have Tutti, before anything is asked of them that the program did not ask for.
+// A rank without it would not answer, and an MPI matches collectives by their order: its program's
+// first would meet Tutti's.
+//
+// On MPI_COMM_WORLD each rank looks its neighbours in a tree up in the roll, and talks to those
+// that are there: what they know goes up, and what all know down again. Whoever is not there is
+// missed by a neighbour, in every part that the tree falls into. That is two questions and two
+// messages a rank, in the mean, whatever the number of ranks.
+#pragma once
+
+#include <atomic>
+#include <ctime>
+#include <span>
+#include <string>
+
+#include "mpi/world.h"
+
+namespace tutti::mpi {
+
+// While it lives the MPI begins, and the roll may be signed.
+class Signing {
+ public:
+  Signing();
+  ~Signing();
+  Signing(const Signing&) = delete;
+  Signing& operator=(const Signing&) = delete;
+
+ private:
+  const bool signs_;
+};
+
+template <class H>
+class Absentees {
+ public:
+  Absentees(const Native<H>& native, World<H>& world) : native_(native), world_(world) {}
+
+  // MPI_Init was seen, by all ranks.
+  void start() { started_ = true; }
+  [[nodiscard]] bool started() const { return started_; }
+  // Collective over MPI_COMM_WORLD, but only the ranks with Tutti take part. False: some have none,
+  // so nobody uses it.
+  bool call_the_roll() {
+    apart_ = !all_are_here();
+    return !apart_;
+  }
+  [[nodiscard]] bool apart() const { return apart_; }
+  // Whether a communicator of sessions, without MPI_Init, has members without Tutti: each member
+  // asks for all.
+  [[nodiscard]] bool has_absentees(H comm, int size);
+  // Who they are, in a clause, on the rank that says so; else "".
+  [[nodiscard]] const std::string& names() const { return absentees_; }
+
+ private:
+  [[nodiscard]] bool all_are_here();
+  void talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
+            const char* how);
+  [[nodiscard]] bool is_over(H* request);
+
+  const Native<H>& native_;
+  World<H>& world_;
+  bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
+  std::atomic<bool> apart_{false};
+  std::string absentees_;
+};
+
+}  // namespace tutti::mpi

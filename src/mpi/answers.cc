@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/answers.h"
+
+#include "coll/alone.h"
+#include "engine/engine.h"
+#include "mpi/communicators.h"
+#include "mpi/started.h"
+
+namespace tutti::mpi {
+
+template <class H>
+int Answers<H>::answer(Call<H>& call) {
+  if (call.team == nullptr && !coll::run_alone(call.collective, call.work)) return left;
+  call.conclude(call.work);
+  ledger_.answered(engine::kind_of(call.collective, call.blocking()));
+  thread_local std::uint32_t calls = 0;
+  fabric::Upkeep::after_call(++calls);
+  return 0;
+}
+
+template <class H>
+int Answers<H>::fail(const Call<H>& call, engine::Trouble trouble) {
+  const bool was_revoked = trouble == engine::Trouble::told && call.team->revoked();
+  if (was_revoked || trouble == engine::Trouble::left) {
+    (void)leave(call,
+                was_revoked ? revoked_by_program : "an earlier call on the communicator failed");
+    return left;
+  }
+  const int code = code_of(trouble);
+  native_.comm_call_errhandler(call.site.comm, code);
+  return code;
+}
+
+template <class H>
+int Answers<H>::code_of(engine::Trouble trouble) const {
+  const ErrorClasses classes = error_classes(native_.family);
+  return trouble == engine::Trouble::truncated ? classes.truncate : classes.other;
+}
+
+template <class H>
+int Answers<H>::code_of(const Started<H>& failed) const {
+  const engine::Trouble trouble = failed.trouble.load(std::memory_order_relaxed);
+  if (trouble == engine::Trouble::told && failed.call.team->revoked())
+    return error_classes(native_.family).revoked;
+  return code_of(trouble);
+}
+
+template class Answers<int>;
+template class Answers<void*>;
+
+}  // namespace tutti::mpi

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a call ends that no team has completed: answered at once, left to the MPI, or failed. Errors
+// go to the error handler of the communicator, as the MPI's would. What was left is noted.
+#pragma once
+
+#include "engine/speaker.h"
+#include "mpi/call.h"
+#include "mpi/ledger.h"
+#include "mpi/native.h"
+
+namespace tutti::mpi {
+
+template <class H>
+struct Started;
+
+// What an entry has when the MPI must do the call.
+inline constexpr int left = -1;
+
+template <class H>
+class Answers {
+ public:
+  explicit Answers(const Native<H>& native) : native_(native) {}
+
+  // Of a call that is over at once, as there is nobody to talk to or nothing to say. `left` if the
+  // MPI is to tell an error.
+  [[nodiscard]] int answer(Call<H>& call);
+  // False, for whoever prepares a call that the MPI must do.
+  bool leave(const Call<H>& call, const char* why) {
+    ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
+    return false;
+  }
+  // Of a call that has met trouble: what the entry returns, or `left`.
+  [[nodiscard]] int fail(const Call<H>& call, engine::Trouble trouble);
+  // What a trouble is to the communicator's error handler; the default one ends the job.
+  [[nodiscard]] int code_of(engine::Trouble trouble) const;
+  [[nodiscard]] int code_of(const Started<H>& failed) const;
+
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+
+ private:
+  const Native<H>& native_;
+  Ledger ledger_;
+};
+
+}  // namespace tutti::mpi

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/communicators.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/base.h"
+#include "engine/engine.h"
+#include "mpi/devices.h"
+
+namespace tutti::mpi {
+
+template <class H>
+bool Communicators<H>::open() {
+  return native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) == 0;
+}
+
+template <class H>
+void Communicators<H>::close() {
+  native_.comm_free_keyval(&keyval_);
+  deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
+  engine::let_go_of_peers();
+  const std::lock_guard settling(settling_);
+  if (node_ != nullptr) native_.group_free(&node_group_);
+  node_.reset();
+  home_.reset();
+}
+
+template <class H>
+void Communicators<H>::join_world() {
+  const auto color = static_cast<int>(engine::host_id() >> 33);
+  H neighbours = native_.null_comm;
+  if (native_.comm_split(native_.world, color, world_.rank(), &neighbours) == 0) {
+    engine::Exchange group = exchange(neighbours);
+    group.world_rank = world_.rank();
+    leads_host_ = group.rank == 0;
+    const Status status = engine::Node::join(group, node_);
+    if (!status.ok()) log::info("rank %d: no node segment: %s", world_.rank(), status.what);
+    no_node_ = status.ok() ? "" : status.what;
+    native_.comm_free(&neighbours);
+  }
+  if (node_ != nullptr) {
+    settle_at(node_);
+    std::vector<int> members;
+    for (int rank = 0; rank < node_->size(); ++rank) members.push_back(node_->member(rank).rank);
+    H all{};
+    native_.comm_group(native_.world, &all);
+    native_.group_incl(all, node_->size(), members.data(), &node_group_);
+    native_.group_free(&all);
+  }
+  (void)name_seat(native_.world, 1);
+}
+
+// Nothing to do where MPI_Init was not seen.
+template <class H>
+void Communicators<H>::leave_world() {
+  if (seat_of(native_.world, false) != nullptr) native_.comm_delete_attr(native_.world, keyval_);
+}
+
+template <class H>
+Seat* Communicators<H>::look_up_seat(H comm, bool may_take) {
+  void* value = nullptr;
+  int found = 0;
+  if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
+  if (!found && !may_take) return nullptr;
+  return found ? static_cast<Seat*>(value) : take_seat(comm);
+}
+
+// When a communicator is made, or at its first blocking collective: all of its members are there,
+// so that they can talk.
+template <class H>
+Seat* Communicators<H>::take_seat(H comm) {
+  auto seat = std::make_unique<Seat>();
+  int inter = 0, threads = 0, size = 0;
+  native_.comm_test_inter(comm, &inter);
+  if (native_.comm_test_threadcomm != nullptr) native_.comm_test_threadcomm(comm, &threads);
+  native_.comm_size(comm, &size);
+  if (inter)
+    seat->why = "intercommunicator";
+  else if (threads)
+    seat->why = "its ranks are threads";
+  else if (size == 1)
+    seat->alone = true;
+  else if (absentees_.apart())
+    seat->why = "some ranks run without Tutti";
+  else if (has_strangers(comm, size))
+    seat->why = "its ranks were started apart";
+  else if (absentees_.has_absentees(comm, size))
+    seat->why = "some ranks run without Tutti";
+  else
+    seat->team = engine::Team::create(exchange(comm), home(), seat->why);
+  if (seat->team != nullptr && seat->team->has_devices()) devices::expect();
+  if (seat->team != nullptr) settle_at(seat->team->node());
+  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
+  return seat.release();
+}
+
+// To be settled when it is first used, so that to make and free communicators costs little.
+template <class H>
+Seat* Communicators<H>::name_seat(H comm, std::uint64_t name) {
+  auto seat = std::make_unique<Seat>();
+  seat->name = name;
+  seat->settled = false;
+  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
+  return seat.release();
+}
+
+template <class H>
+void Communicators<H>::settle(H comm, Seat& seat) {
+  if (seat.settled.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(settling_);
+  if (seat.settled) return;
+  int size = 0, inter = 0;
+  native_.comm_size(comm, &size);
+  native_.comm_test_inter(comm, &inter);
+  if (inter) {
+    seat.why = "intercommunicator";
+  } else if (size == 1) {
+    seat.alone = true;
+  } else if (node_ == nullptr) {
+    seat.why = no_node_;
+  } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
+    seat.why = "its ranks are on several nodes";
+  } else {
+    join_team(comm, seat, std::move(members));
+  }
+  seat.settled.store(true, std::memory_order_release);
+}
+
+template <class H>
+void Communicators<H>::join_team(H comm, Seat& seat, std::vector<int> members) {
+  int rank = 0;
+  native_.comm_rank(comm, &rank);
+  // Communicators of one MPI_Comm_split differ in their members.
+  const std::uint64_t name = mix(seat.name, static_cast<std::uint64_t>(members[0]));
+  const bool has_devices = devices::present() || node_->has_devices();
+  seat.team = engine::Team::join(node_, name | 1, std::move(members), rank, has_devices, seat.why);
+  if (seat.team != nullptr && seat.team->has_devices()) devices::expect();
+}
+
+// Of its members; none if some are on other nodes.
+template <class H>
+std::vector<int> Communicators<H>::node_ranks(H comm, int size) {
+  if (size > node_->size()) return {};
+  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  H group{};
+  if (native_.comm_group(comm, &group) != 0) return {};
+  native_.group_translate_ranks(group, size, ranks.data(), node_group_, known.data());
+  native_.group_free(&group);
+  const bool all = std::all_of(known.begin(), known.end(), [](int rank) { return rank >= 0; });
+  return all ? known : std::vector<int>{};
+}
+
+// Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
+// these run under Tutti nobody can tell before they talk, and if they do not, they will not answer.
+template <class H>
+bool Communicators<H>::has_strangers(H comm, int size) {
+  const std::vector<int> known = world_.world_ranks(comm, size);
+  return known.empty() ||
+         std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
+}
+
+template <class H>
+void Communicators<H>::made(H parent, H comm) {
+  Seat* from = parent != native_.null_comm ? seat_of(parent, false) : nullptr;
+  if (from != nullptr && from->name != 0) {
+    const std::uint64_t name = mix(from->name, ++from->children);
+    if (comm != native_.null_comm) (void)name_seat(comm, name);
+    return;
+  }
+  // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
+  if (comm != native_.null_comm) (void)seat_of(comm, true);
+}
+
+// From now on the MPI's own collectives say that the communicator is revoked.
+template <class H>
+void Communicators<H>::revoke(H comm) {
+  Seat* seat = seat_of(comm, false);
+  if (seat == nullptr) return;
+  settle(comm, *seat);  // others may wait in it
+  if (seat->team != nullptr) seat->team->revoke();
+  if (seat->alone) {
+    seat->why = revoked_by_program;
+    seat->alone = false;
+  }
+}
+
+template <class H>
+engine::Exchange Communicators<H>::exchange(H comm) const {
+  engine::Exchange group;
+  native_.comm_rank(comm, &group.rank);
+  native_.comm_size(comm, &group.size);
+  group.has_devices = devices::present();
+  group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
+    const int count = static_cast<int>(bytes);
+    return native_.small.allgather(mine, count, native_.byte, all, count, native_.byte, comm) == 0;
+  };
+  return group;
+}
+
+template <class H>
+std::shared_ptr<engine::Node> Communicators<H>::home() {
+  const std::lock_guard lock(settling_);
+  return home_;
+}
+
+template <class H>
+void Communicators<H>::settle_at(const std::shared_ptr<engine::Node>& node) {
+  const std::lock_guard lock(settling_);
+  if (home_ == nullptr || home_->size() < node->size()) home_ = node;
+}
+
+template <class H>
+int Communicators<H>::on_copy(H, int, void*, void*, void*, int* flag) {
+  *flag = 0;  // a duplicate is a communicator of its own
+  return 0;
+}
+
+template <class H>
+int Communicators<H>::on_delete(H, int, void* value, void*) {
+  deletions_.fetch_add(1, std::memory_order_relaxed);
+  auto* seat = static_cast<Seat*>(value);
+  if (seat->team != nullptr) seat->team->disband();
+  delete seat;
+  return 0;
+}
+
+template class Communicators<int>;
+template class Communicators<void*>;
+
+}  // namespace tutti::mpi

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A seat for each communicator: its team, or why it has none. Where all ranks of MPI_COMM_WORLD
+// know each other's nodes, communicators that are made of it cost an attribute of the MPI, and
+// become teams when they are first used. Others become teams when they are made, or at their first
+// blocking collective: all members are there then, and talk.
+//
+// To look up the seat that a thread looked up last takes a few instructions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/exchange.h"
+#include "mpi/absentees.h"
+
+namespace tutti::engine {
+class Node;
+class Team;
+}  // namespace tutti::engine
+
+namespace tutti::mpi {
+
+inline constexpr const char* revoked_by_program = "the program has revoked the communicator";
+
+// What a communicator's attribute points to.
+struct Seat {
+  std::shared_ptr<engine::Team> team;
+  const char* why = "";            // there is no team
+  std::atomic<bool> alone{false};  // of one rank, which needs none
+  // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
+  // need not talk to become a team: they name the communicator alike, by the one that it was made
+  // from and its number among those that were. 0: not so.
+  std::uint64_t name = 0;
+  std::uint32_t children = 0;
+  std::atomic<bool> settled{true};  // false: a named one that was not used yet
+};
+
+template <class H>
+class Communicators {
+ public:
+  Communicators(const Native<H>& native, World<H>& world, Absentees<H>& absentees)
+      : native_(native), world_(world), absentees_(absentees) {}
+
+  // When the MPI is there. False: it gives no attributes.
+  [[nodiscard]] bool open();
+  // Before the MPI ends; it may be opened again.
+  void close();
+
+  // Collective over MPI_COMM_WORLD: the ranks of each node meet. The MPI sorts them, and all else
+  // is said on the node.
+  void join_world();
+  // Collective, of the world where some ranks have no Tutti.
+  void give_up_world() { (void)take_seat(native_.world); }
+  void leave_world();
+
+  // nullptr: it has none. `may_take`: all members are in the call, so that it may be made.
+  [[nodiscard]] Seat* seat_of(H comm, bool may_take) {
+    // An MPI takes longer to look up an attribute than Tutti for a small collective.
+    Recent& last = recent();
+    const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
+    if (last.seat != nullptr && last.comm == comm && last.deletions == deletions) [[likely]]
+      return last.seat;
+    Seat* seat = look_up_seat(comm, may_take);
+    if (seat == nullptr) return nullptr;
+    last.comm = comm;
+    last.seat = seat;
+    last.deletions = deletions;
+    return seat;
+  }
+  // Before a seat without a team is used.
+  void settle(H comm, Seat& seat);
+
+  // A communicator has been made, by all members of `parent` together; null_comm: not so.
+  void made(H parent, H comm);
+  void revoke(H comm);
+
+  // How the members of a communicator talk.
+  [[nodiscard]] engine::Exchange exchange(H comm) const;
+  // The largest Node so far: its members' next communicators need not join another.
+  [[nodiscard]] std::shared_ptr<engine::Node> home();
+  // The lowest rank of MPI_COMM_WORLD on its host.
+  [[nodiscard]] bool leads_host() const { return leads_host_; }
+
+ private:
+  // What a thread looked up last.
+  struct Recent {
+    H comm{};
+    Seat* seat = nullptr;
+    std::uint64_t deletions = 0;
+  };
+  [[nodiscard]] static Recent& recent() {
+    thread_local Recent value;
+    return value;
+  }
+  [[nodiscard]] Seat* look_up_seat(H comm, bool may_take);
+  Seat* take_seat(H comm);
+  Seat* name_seat(H comm, std::uint64_t name);
+  void join_team(H comm, Seat& seat, std::vector<int> members);
+  [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
+  [[nodiscard]] bool has_strangers(H comm, int size);
+  void settle_at(const std::shared_ptr<engine::Node>& node);
+  static int on_copy(H, int, void*, void*, void*, int* flag);
+  static int on_delete(H, int, void* value, void*);
+
+  static inline std::atomic<std::uint64_t> deletions_{0};  // of seats: one looked up may be gone
+
+  const Native<H>& native_;
+  World<H>& world_;
+  Absentees<H>& absentees_;
+  int keyval_ = 0;
+  bool leads_host_ = false;
+  std::mutex settling_;
+  std::shared_ptr<engine::Node> home_;
+  // Of MPI_COMM_WORLD, if all of its ranks have looked for theirs, and the same as a group.
+  std::shared_ptr<engine::Node> node_;
+  H node_group_{};
+  const char* no_node_ = "";  // why there is none
+};
+
+}  // namespace tutti::mpi

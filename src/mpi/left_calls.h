@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that are left to the MPI, in the caller's form: or in its small form where it has no other,
+// if all counts fit.
+#pragma once
+
+#include <mutex>
+#include <tuple>
+#include <type_traits>
+
+#include "mpi/narrow.h"
+#include "mpi/native.h"
+
+namespace tutti::mpi {
+
+template <class H>
+class LeftCalls {
+ public:
+  explicit LeftCalls(const Native<H>& native) : native_(native) {}
+
+  // The MPI's function in the caller's form, or in its small form where there is no other.
+  template <class N, class D, class... Request, class Function, class Small, class... Arguments>
+  int call_native(Function Forms<H, N, D, Request...>::*function,
+                  Small Forms<H, int, int, Request...>::*small, H comm, Arguments... arguments);
+  // `small` with counts of int if all fit. `keeps`: what it is called with until the run's end.
+  template <bool keeps, class Small, class Otherwise, class... Arguments>
+  int call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments);
+  // Whether this rank's arguments are the root's, of which the others' are not significant.
+  [[nodiscard]] bool has_root_arguments(int root, H comm) const;
+
+ private:
+  [[nodiscard]] int count_members(H comm) const;
+
+  const Native<H>& native_;
+  // Arrays of counts that the MPI reads until a nonblocking collective is over.
+  std::mutex retaining_;
+  Retained retained_;
+};
+
+template <class H>
+template <bool keeps, class Small, class Otherwise, class... Arguments>
+int LeftCalls<H>::call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments) {
+  const int members = count_members(comm);
+  using Narrowed = std::tuple<Narrow<Arguments>...>;
+  Narrowed narrowed(Narrow<Arguments>(arguments, members)...);
+  if constexpr (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
+    const std::lock_guard lock(retaining_);
+    std::apply([&](auto&... argument) { (argument.outlive(retained_), ...); }, narrowed);
+  }
+  return std::apply(
+      [&](const auto&... argument) {
+        return (argument.fits && ...) ? small(argument.value...) : otherwise();
+      },
+      narrowed);
+}
+
+template <class H>
+template <class N, class D, class... Request, class Function, class Small, class... Arguments>
+int LeftCalls<H>::call_native(Function Forms<H, N, D, Request...>::*function,
+                              Small Forms<H, int, int, Request...>::*small, H comm,
+                              Arguments... arguments) {
+  const auto native = native_.template forms<N, Request...>().*function;
+  if constexpr (std::is_same_v<N, int>) {
+    return native(arguments...);
+  } else {
+    if (native != nullptr) return native(arguments...);
+    const auto refuse = [&] {
+      const int code = error_classes(native_.family).count;
+      native_.comm_call_errhandler(comm, code);
+      return code;
+    };
+    return call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,
+                                                   comm, refuse, arguments...);
+  }
+}
+
+}  // namespace tutti::mpi

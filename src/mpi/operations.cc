@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/operations.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "mpi/reduction.h"
+#include "mpi/user_operation.h"
+
+namespace tutti::mpi {
+namespace {
+
+// nullptr: MPI does not define the operation on the type, or there is no kernel.
+const reduce::Kernel* kernel_of(const Known& type, const OpRow& op) {
+  using reduce::Op;
+  const auto is = [&op](Op a, Op b, Op c) { return op.op == a || op.op == b || op.op == c; };
+  const bool logical = is(Op::land, Op::lor, Op::lxor), bitwise = is(Op::band, Op::bor, Op::bxor);
+  switch (type.arithmetic) {
+    case Arithmetic::none:
+      return nullptr;
+    case Arithmetic::numbers:
+      if (logical) return nullptr;
+      break;
+    case Arithmetic::bitwise:
+      if (!bitwise) return nullptr;
+      break;
+    case Arithmetic::logical:
+      if (!logical) return nullptr;
+      break;
+    case Arithmetic::full:
+      break;
+  }
+  return reduce::find(op.op, type.type);
+}
+
+// Larger elements fit no slot, in which a Reduce_scatter has one of each member's part.
+template <class H>
+std::size_t most_element_bytes(const Call<H>& call) {
+  const bool in_parts = call.collective == coll::Collective::reduce_scatter ||
+                        call.collective == coll::Collective::reduce_scatter_block;
+  const std::size_t parts = in_parts ? static_cast<std::size_t>(call.size) : 1;
+  return std::min(coll::most_slot_element_bytes, segment::staging_bytes / parts);
+}
+
+}  // namespace
+
+template <class H>
+void Operations<H>::open(const Library& library) {
+  const Symbols symbols{library.handle};
+  for (const OpRow& row : op_rows()) ops_.insert(handle_of(row, library.family, symbols), row);
+  std::ranges::transform(other_op_rows(), no_operations_.begin(), [&](const OtherOpRow& row) {
+    return handle_of(row, library.family, symbols);
+  });
+}
+
+template <class H>
+bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
+  const OpRow* operation = ops_.find(key_of(op));
+  if (operation == nullptr) return make_user_plan(call, type, op);
+  PredefinedTypes<H>& predefined = datatypes_.predefined();
+  auto* slot = predefined.slot_of(type);
+  if (slot == nullptr) return answers_.leave(call, "derived datatype");
+  const Known& known = predefined.known(*slot, type);
+  const reduce::Kernel* kernel = kernel_of(known, *operation);
+  call.work.element_bytes = reduce::size_of(known.type);
+  const bool whole = known.sort == Known::Sort::dense && reduce::is_integer(known.type);
+  if (kernel == nullptr && whole && call.team != nullptr && predefined.is_final(*slot)) {
+    kernel = arguments_.kernel_as_computed(call.site.comm, type, op, operation->op, known.bytes);
+    call.work.element_bytes = known.bytes;
+  }
+  if (kernel == nullptr) return answers_.leave(call, "no kernel for this datatype");
+  call.work.kernel = kernel;
+  call.work.op = 1 + static_cast<int>(operation->op);
+  if (predefined.is_final(*slot))
+    recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
+  return true;
+}
+
+// Whether it is one of the user's; else the MPI says the error.
+template <class H>
+bool Operations<H>::find_user_operation(Call<H>& call, H op) {
+  H& last = recent().operation;
+  if (last == op && op != H{}) return true;
+  int commutes = 0;
+  for (const std::uint64_t none : no_operations_)
+    if (key_of(op) == none) return answers_.leave(call, "no operation of a reduction");
+  if (native_.op_commutative(op, &commutes) != 0) return answers_.leave(call, "no operation");
+  last = op;
+  return true;
+}
+
+// How elements with gaps lie. False: the MPI does not say.
+template <class H>
+bool Operations<H>::spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread) {
+  Count first = 0, span = 0, lower = 0, extent = 0;
+  if (native_.type_get_true_extent_x(element.type, &first, &span) != 0) return false;
+  if (native_.type_get_extent_x(element.type, &lower, &extent) != 0) return false;
+  // A function may copy whole elements, with what they begin and end with. But bounds may be
+  // anything: those apart from the data are none of a structure's.
+  if (lower < first + span && first < lower + extent) {
+    const Count end = std::max(first + span, lower + extent);
+    first = std::min(first, lower);
+    span = end - first;
+  }
+  const Site<H>& site = call.site;
+  spread = {&native_,
+            element.layout,
+            element.type,
+            site.keeper != nullptr && element.opaque ? site.keeper->packs_on(site.comm) : site.comm,
+            element.bytes,
+            element.extent,
+            first,
+            span};
+  return true;
+}
+
+// An operation of the user, which this rank's threads compute: in a blocking call this one, else
+// whichever completes the request.
+template <class H>
+bool Operations<H>::make_user_plan(Call<H>& call, H type, H op) {
+  if (!find_user_operation(call, op)) return false;
+  Described<H> element;
+  if (!datatypes_.describe(type, element) || element.bytes == 0) return false;
+  const bool solid =
+      element.layout == nullptr || (element.layout->dense() && element.layout->first() == 0);
+  const bool gapped =
+      !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
+  const bool late = !call.blocking() || element.bytes > most_element_bytes(call);
+  Spread<H> spread;
+  if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);
+  if (gapped) {
+    if (!call.blocking()) call.site.keeper->keep(element);
+    if (!spread_of(call, element, spread)) return false;
+    call.reduction->element = element;
+    call.reduction->gapped = true;
+  }
+  const UserOperation<H> operation(native_, type, op, element.bytes, gapped ? &spread : nullptr);
+  if (late) {
+    call.reduction->operation = operation;
+    call.work.operands = &call.reduction->operands;
+  }
+  if (call.blocking()) UserOperation<H>::set(operation);
+  call.work.kernel = &UserOperation<H>::kernel();
+  call.work.element_bytes = element.bytes;
+  call.work.op = coll::user_op;
+  return true;
+}
+
+template class Operations<int>;
+template class Operations<void*>;
+
+}  // namespace tutti::mpi

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking collectives and their requests, which are the MPI's generalized ones, so that they
+// are good wherever a request is. Only a thread that is in a call of this file completes them: at
+// MPI_THREAD_FUNNELED and below no other may. What kinds of requests there are: RequestKind.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "mpi/answers.h"
+#include "mpi/datatypes.h"
+#include "mpi/entries.h"
+#include "mpi/started.h"
+#include "mpi/world.h"
+
+namespace tutti::mpi {
+
+template <class H>
+class Requests {
+ public:
+  // There is one in a process.
+  Requests(const Native<H>& native, Datatypes<H>& datatypes, const World<H>& world,
+           Answers<H>& answers);
+
+  // Puts in what completes requests or looks at them, and what frees what one may need still.
+  static void add_entries(Entries& entries);
+
+  // A call that is to give a request: to be prepared, and then begun or answered.
+  [[nodiscard]] std::unique_ptr<Started<H>> make(H comm);
+  // What MPI_Ix returns, or `left`. The team runs it; or it is over at once.
+  [[nodiscard]] int begin(std::unique_ptr<Started<H>> started, void* request);
+  [[nodiscard]] int answer(std::unique_ptr<Started<H>> started, void* request);
+
+  // Waits for all that is under way. Requests that were freed may be so still.
+  void drain();
+
+ private:
+  // What a call is to complete. Of one that may complete several, errors are told in the statuses:
+  // one for each request, or for each of those that it lists.
+  struct Wanted {
+    const void* requests = nullptr;
+    int count = 0;
+    bool several = false;
+    void* statuses = nullptr;
+    const int* done = nullptr;  // how many it lists
+    const int* indices = nullptr;
+
+    // None if the arguments are wrong, which is the MPI's to say.
+    [[nodiscard]] std::span<const H> handles() const {
+      if (requests == nullptr || count < 0) return {};
+      return {static_cast<const H*>(requests), static_cast<std::size_t>(count)};
+    }
+  };
+
+  [[nodiscard]] int give(Started<H>& started, void* request);
+  void reap();
+  void end(Started<H>& started);
+  // The requests before the call, which the MPI forgets when they are over; if they will be asked
+  // for.
+  [[nodiscard]] std::vector<H> before(const Wanted& wanted) const;
+  template <class Complete>
+  int tell_failures(const Wanted& wanted, const std::vector<H>& before, Complete complete);
+  int tell(const Wanted& wanted, const std::vector<H>& before, const Completed<H>& completed,
+           int code);
+  [[nodiscard]] bool all_ours(const Wanted& wanted);
+  template <class Test, class Native>
+  int wait_until(const Wanted& wanted, Test test, Native native);
+  template <class Test, class Native>
+  int drive_until(const Wanted& wanted, Test test, Native native);
+  template <class Native>
+  int look_with(Native native);  // completes nothing
+  template <class Native>
+  int test_with(const Wanted& wanted, Native native);
+  int free_or_keep(typename Given<H>::Sort sort, int (*native)(H*), void* freed, H null);
+  void set_unfinished(H request, void* status);
+  int get_statuses(int count, const void* requests, void* statuses, int* done, int* indices,
+                   int most);
+
+  // What the MPI calls.
+  static int on_query(void* started, void* status);
+  static int on_free(void* started);
+  static int on_cancel(void* started, int complete);
+
+  // The entries.
+  static int op_free(void* op);
+  static int type_free(void* type);
+  static int wait(void* request, void* status);
+  static int test(void* request, int* flag, void* status);
+  static int waitall(int count, void* requests, void* statuses);
+  static int testall(int count, void* requests, int* flag, void* statuses);
+  static int waitany(int count, void* requests, int* index, void* status);
+  static int testany(int count, void* requests, int* index, int* flag, void* status);
+  static int waitsome(int count, void* requests, int* done, int* indices, void* statuses);
+  static int testsome(int count, void* requests, int* done, int* indices, void* statuses);
+  static int request_get_status(Word request, int* flag, void* status);
+  static int request_get_status_all(int count, const void* requests, int* flag, void* statuses);
+  static int request_get_status_any(int count, const void* requests, int* index, int* flag,
+                                    void* status);
+  static int request_get_status_some(int count, const void* requests, int* done, int* indices,
+                                     void* statuses);
+
+  static constexpr int undefined = -32766;  // MPI_UNDEFINED, in all families
+  static inline Requests* self_ = nullptr;
+
+  const Native<H>& native_;
+  Datatypes<H>& datatypes_;
+  const World<H>& world_;
+  Answers<H>& answers_;
+  progress::Driver& driver_ = engine::driver();
+  Given<H> given_;
+};
+
+}  // namespace tutti::mpi

@@ -14,11 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "coll/work.h"
 #include "segment/segment.h"
 
 namespace tutti::coll {
-
-enum class Order : std::uint8_t { tree, rank };
 
 // One addition: two operands or sums meet, or four in pairs. One alone is the result. Sums wait at
 // places, which are used as a stack.

@@ -80,8 +80,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                      } -> std::same_as<void>;  // a hint: posted(peer, step) comes soon
                    { f.finish(step) } -> std::same_as<void>;
                    { f.drained(step) } -> Awaitable;
-                   // Every member has posted a step of this collective, so all earlier ones are
-                   // over: saves waits.
+                   // Every member has posted a step of this collective, any one, so all earlier
+                   // collectives are over: saves the next room() a look at each of them.
                    { f.everyone_arrived() } -> std::same_as<void>;
                    // Which way this collective takes; the last call counts.
                    { f.take(Route::line) } -> std::same_as<void>;

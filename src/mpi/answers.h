@@ -3,7 +3,7 @@
 // go to the error handler of the communicator, as the MPI's would. What was left is noted.
 #pragma once
 
-#include "engine/speaker.h"
+#include "engine/trouble.h"
 #include "mpi/call.h"
 #include "mpi/ledger.h"
 #include "mpi/native.h"

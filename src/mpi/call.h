@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "coll/work.h"
 #include "mpi/reduction.h"
 #include "mpi/side.h"
 

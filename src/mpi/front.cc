@@ -36,7 +36,7 @@ const Entries& Front<H>::open(const Library& library) {
   Requests<H>::add_entries(entries);
   add_calls<H>(entries);
   add_moves<H>(entries);
-  lead_to_tools<H>(entries);
+  self_->left_calls.lead_to_tools(entries);
   return entries;
 }
 

@@ -127,9 +127,5 @@ template <class H>
 void add_calls(Entries& entries);
 template <class H>
 void add_moves(Entries& entries);
-// Where the MPI has no MPI_X_c, a program that finds Tutti's would call MPI_X without Tutti: if a
-// tool wraps that, it is called. Once all entries are there.
-template <class H>
-void lead_to_tools(Entries& entries);
 
 }  // namespace tutti::mpi

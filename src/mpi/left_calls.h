@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "mpi/entries.h"
 #include "mpi/narrow.h"
 #include "mpi/native.h"
 
@@ -15,7 +16,12 @@ namespace tutti::mpi {
 template <class H>
 class LeftCalls {
  public:
-  explicit LeftCalls(const Native<H>& native) : native_(native) {}
+  // There is one in a process.
+  explicit LeftCalls(const Native<H>& native) : native_(native) { self_ = this; }
+
+  // Where the MPI has no MPI_X_c, a program that finds Tutti's would call MPI_X without Tutti: if a
+  // tool wraps that, it is called. Once all entries are there.
+  void lead_to_tools(Entries& entries) const;
 
   // The MPI's function in the caller's form, or in its small form where there is no other.
   template <class N, class D, class... Request, class Function, class Small, class... Arguments>
@@ -29,6 +35,12 @@ class LeftCalls {
 
  private:
   [[nodiscard]] int count_members(H comm) const;
+  template <auto small, auto large, bool starts, class... Arguments>
+  static int call_tool(Arguments... arguments);
+  template <auto small, auto large, bool starts, class... Arguments>
+  static void lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name);
+
+  static inline LeftCalls* self_ = nullptr;
 
   const Native<H>& native_;
   // Arrays of counts that the MPI reads until a nonblocking collective is over.

@@ -6,6 +6,7 @@
 
 #include "mpi/reduction.h"
 #include "mpi/user_operation.h"
+#include "segment/desk.h"
 
 namespace tutti::mpi {
 namespace {

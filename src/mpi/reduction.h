@@ -3,7 +3,9 @@
 // its elements have gaps or are large.
 #pragma once
 
-#include "coll/late/fold.h"
+#include "coll/late/operands.h"
+#include "coll/work.h"
+#include "fabric/task.h"
 #include "mpi/user_operation.h"
 
 namespace tutti::mpi {
@@ -25,12 +27,7 @@ class Reduction {
   coll::Operands operands;  // of a late one
 
   // By a thread of the rank, when the collective is over.
-  void fold(coll::Collective collective, const coll::Work& work, int ranks, int rank) {
-    if (work.operands == nullptr) return;
-    const void* const before = UserOperation<H>::bind(&operation);
-    coll::late::fold(collective, work, ranks, rank);
-    (void)UserOperation<H>::bind(before);
-  }
+  void fold(coll::Collective collective, const coll::Work& work, int ranks, int rank);
 };
 
 }  // namespace tutti::mpi

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/base.h"
-#include "coll/coll.h"
+#include "coll/block.h"
 #include "mpi/datatypes.h"
 #include "mpi/devices.h"
 #include "mpi/packing.h"
@@ -113,23 +113,10 @@ class Keeper {
     if (packs_on_ == native_.null_comm) packs_on_ = own_ = alone_of(native_, comm);
     return packs_on_ != native_.null_comm ? packs_on_ : comm;
   }
-  void release() {
-    for (H& type : types_) native_.type_free(&type);
-    types_.clear();
-    kept_.clear();
-    if (own_ != native_.null_comm) native_.comm_free(&own_);
-    own_ = native_.null_comm;
-  }
+  void release();
 
  private:
-  void keep_another(Described<H>& type) {
-    if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
-    if (!type.opaque) return;
-    H duplicate{};
-    if (native_.type_dup(type.type, &duplicate) != 0) return;
-    types_.push_back(duplicate);
-    type.type = duplicate;
-  }
+  void keep_another(Described<H>& type);
   const Native<H>& native_;
   Layouts<H>& layouts_;
   H packs_on_;
@@ -244,105 +231,21 @@ class Side {
     Temporary packed;
     std::deque<Staged> staged;
   };
-  Special& special() {
-    if (special_ == nullptr) special_ = std::make_unique<Special>(site_.comm);
-    return *special_;
-  }
+  Special& special();
 
-  void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type) {
-    const layout::Layout* layout = type.layout;
-    if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
-      address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
-      layout = nullptr;
-    }
-    // Only an MPI that knows devices can pack there.
-    const bool on_device = bytes > 0 && devices::present() &&
-                           devices::owns(address + (layout != nullptr ? layout->first() : 0));
-    if (on_device && layout != nullptr) {
-      layout = type.layout = nullptr;
-      type.opaque = true;
-    }
-    Keeper<H>* const keeper = site_.keeper;
-    if (keeper != nullptr && bytes > 0 && (type.opaque || layout != nullptr)) keeper->keep(type);
-    if (bytes > 0 && (type.opaque || (layout != nullptr && flat_))) {
-      (void)special();
-      if (keeper != nullptr && type.opaque) special_->packs_on = keeper->packs_on(site_.comm);
-      special_->parts.push_back({blocks_.size(), address, count, type, on_device});
-      special_->bytes += bytes;
-      layout = nullptr;
-    }
-    blocks_.push_back({address, bytes, layout});
-  }
+  void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type);
 
   static const std::byte* first_of(const coll::Block& block) {
     return block.address + (block.layout != nullptr ? block.layout->first() : 0);
   }
   // Blocks that follow each other are one.
-  void stage_blocks(bool fill) {
-    const std::span<coll::Block> all{blocks_.data(), blocks_.size()};
-    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
-      std::size_t bytes = all[i].bytes;
-      for (next = i + 1; next < all.size() && all[i].layout == nullptr; ++next) {
-        if (all[next].layout != nullptr || all[next].address != all[i].address + bytes) break;
-        bytes += all[next].bytes;
-      }
-      if (all[i].layout != nullptr) continue;  // of the host
-      std::byte* const host = static_cast<std::byte*>(stage(all[i].address, bytes, fill));
-      for (std::byte* const user = all[i].address; i < next; ++i)
-        all[i].address = host + (all[i].address - user);
-    }
-  }
+  void stage_blocks(bool fill);
 
-  void settle_special(bool fill) {
-    special_->packed.reset(special_->bytes);
-    std::byte* next = special_->packed.get();
-    for (const Opaque& part : special_->parts) {
-      coll::Block& block = blocks_.data()[part.index];
-      block.address = next;
-      next += block.bytes;
-      if (!fill) continue;
-      if (part.type.layout != nullptr)
-        part.type.layout->pack(block.address, part.user, 0, block.bytes);
-      else
-        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          must_be_done(piece.pack(raw, bytes, special_->packs_on));
-        });
-    }
-  }
-  void unpack_special() {
-    for (Staged& staged : special_->staged)
-      devices::copy_to_device(staged.user, staged.host.get(), staged.bytes);
-    for (const Opaque& part : special_->parts) {
-      const coll::Block& block = blocks_.data()[part.index];
-      if (part.type.layout != nullptr)
-        part.type.layout->unpack(part.user, block.address, 0, block.bytes);
-      else
-        for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
-          must_be_done(piece.unpack(raw, bytes, special_->packs_on));
-        });
-    }
-  }
+  void settle_special(bool fill);
+  void unpack_special();
 
-  // In pieces whose sizes fit the MPI's int.
   template <class Body>
-  void for_pieces(const Opaque& part, Body body) {
-    const auto size = static_cast<Count>(part.type.bytes);
-    const Count each = std::max<Count>(1, (1 << 30) / size);
-    std::byte* raw = blocks_.data()[part.index].address;
-    if (part.count > 0 && size > INT_MAX) {
-      log::fatal(
-          "an element of %lld bytes is more than the MPI packs of a datatype that only it can "
-          "(MPI_Type_create_darray, or one of very many parts)",
-          static_cast<long long>(size));
-      std::abort();
-    }
-    for (Count done = 0; done < part.count; done += each) {
-      const int piece = static_cast<int>(std::min(each, part.count - done));
-      body(Packable<H>(site_.native, part.user + done * part.type.extent, piece, part.type.type,
-                       raw),
-           raw + done * size, static_cast<int>(piece * size));
-    }
-  }
+  void for_pieces(const Opaque& part, Body body);
 
   const Site<H>& site_;
   bool flat_ = false;

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "mpi/front.h"
+#include "mpi/left_calls.h"
 #include "mpi/tools.h"
 
 namespace tutti::mpi {
@@ -15,38 +15,38 @@ using Large = std::tuple<Forms<Word, Count, Aint>, Forms<Word, Count, Aint, void
 constinit Small tools{};
 constinit Large ours{};
 
-template <class H, auto small, auto large, bool starts, class... Arguments>
-int call_tool(Arguments... arguments) {
+}  // namespace
+
+template <class H>
+template <auto small, auto large, bool starts, class... Arguments>
+int LeftCalls<H>::call_tool(Arguments... arguments) {
   constexpr std::size_t last = sizeof...(Arguments) - 1, form = starts ? 1 : 0;
   const Word comm = std::get < starts ? last - 1 : last > (std::tuple(arguments...));
   // What only the large form can say, no tool would see.
   const auto ourselves = [&] { return (std::get<form>(ours).*large)(arguments...); };
-  return Front<H>::self().left_calls.template call_narrowed<starts>(
-      std::get<form>(tools).*small, handle_from<H>(comm), ourselves, arguments...);
+  return self_->template call_narrowed<starts>(std::get<form>(tools).*small, handle_from<H>(comm),
+                                               ourselves, arguments...);
 }
 
-template <class H, auto small, auto large, bool starts, class... Arguments>
-void lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name) {
+template <class H>
+template <auto small, auto large, bool starts, class... Arguments>
+void LeftCalls<H>::lead_to_tool(bool is_native, int (*&entry)(Arguments...), const char* name) {
   constexpr std::size_t form = starts ? 1 : 0;
   void* tool = is_native ? nullptr : first_tools(name);
   if (tool == nullptr) return;
   auto& function = std::get<form>(tools).*small;
   function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(tool);
   std::get<form>(ours).*large = entry;
-  entry = call_tool<H, small, large, starts, Arguments...>;
+  entry = call_tool<small, large, starts, Arguments...>;
 }
 
-}  // namespace
-
 template <class H>
-void lead_to_tools(Entries& entries) {
-  const Native<H>& native = Front<H>::self().native;
-#define TUTTI_COLLECTIVE(Name, name, count, more)                                              \
-  lead_to_tool<H, &Forms<Word, int, int>::name, &Forms<Word, Count, Aint>::name, false>(       \
-      native.large.name != nullptr, entries.large.name, "MPI_" #Name);                         \
-  lead_to_tool<H, &Forms<Word, int, int, void*>::name, &Forms<Word, Count, Aint, void*>::name, \
-               true>(native.large_started.name != nullptr, entries.large_started.name,         \
-                     "MPI_I" #name);
+void LeftCalls<H>::lead_to_tools(Entries& entries) const {
+#define TUTTI_COLLECTIVE(Name, name, count, more)                                                  \
+  lead_to_tool<&Forms<Word, int, int>::name, &Forms<Word, Count, Aint>::name, false>(              \
+      native_.large.name != nullptr, entries.large.name, "MPI_" #Name);                            \
+  lead_to_tool<&Forms<Word, int, int, void*>::name, &Forms<Word, Count, Aint, void*>::name, true>( \
+      native_.large_started.name != nullptr, entries.large_started.name, "MPI_I" #name);
 #define TUTTI_FUNCTION(name, entry, count)
 #define TUTTI_LOOKS(name, entry, count)
 #define TUTTI_COMPLETES(name, entry, count)
@@ -59,7 +59,7 @@ void lead_to_tools(Entries& entries) {
 #undef TUTTI_MAKES
 }
 
-template void lead_to_tools<int>(Entries&);
-template void lead_to_tools<void*>(Entries&);
+template void LeftCalls<int>::lead_to_tools(Entries&) const;
+template void LeftCalls<void*>::lead_to_tools(Entries&) const;
 
 }  // namespace tutti::mpi

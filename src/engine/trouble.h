@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::engine {
+
+// How a collective ended. After any trouble the team serves no more collectives of that kind,
+// blocking or nonblocking: later calls end with `told` or with `left` (see engine/leaving.h).
+enum class Trouble : std::uint8_t {
+  none,
+  mismatched,   // members called different things
+  truncated,    // one sends more than another has room for
+  lost,         // a member's process has ended
+  unreachable,  // a buffer could not be read or written
+  unasked,      // this member has sent all it has; the receiver has less room and says so
+  told,         // another member has met one of these, and has said so
+  left,         // the call is the MPI's, as are all later ones, on all members
+};
+
+}  // namespace tutti::engine

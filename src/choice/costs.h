@@ -52,7 +52,7 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
   const double second_line = bytes > first_line_bytes ? costs.line_ns : 0;
   return costs.flag_ns * (1 + (members - 1) / 3.0) + second_line;
 }
-// Rounds in which the distance between members doubles: ceil(log2 ranks) flags, one after the other.
+// Rounds in which the distance between members doubles: ceil(log2 ranks) flags, one after another.
 [[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
   return costs.flag_ns * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
 }

@@ -22,7 +22,7 @@
 namespace tutti::layout {
 namespace {
 
-enum class Way { pack, unpack, copy };
+enum class Direction { pack, unpack, copy };
 
 // Small pages, as the memory of most programs has.
 class Memory {
@@ -53,7 +53,7 @@ struct Subject {
 
 double best_of(const std::vector<double>& all) { return *std::max_element(all.begin(), all.end()); }
 
-void add(const std::string& what, const Subject& subject, Way way, std::size_t piece) {
+void add(const std::string& what, const Subject& subject, Direction way, std::size_t piece) {
   const char* const ways[] = {"/pack/", "/unpack/", "/copy/"};
   const std::string name =
       what + ways[static_cast<int>(way)] + (piece == 0 ? "all" : std::to_string(piece));
@@ -67,9 +67,9 @@ void add(const std::string& what, const Subject& subject, Way way, std::size_t p
     for (auto _ : state) {
       for (std::size_t at = 0; at < all; at += step) {
         const std::size_t some = std::min(step, all - at);
-        if (way == Way::pack) layout.pack(packed.data() + at, base, at, some);
-        if (way == Way::unpack) layout.unpack(base, packed.data() + at, at, some);
-        if (way == Way::copy) std::memcpy(packed.data() + at, memory.data() + at, some);
+        if (way == Direction::pack) layout.pack(packed.data() + at, base, at, some);
+        if (way == Direction::unpack) layout.unpack(base, packed.data() + at, at, some);
+        if (way == Direction::copy) std::memcpy(packed.data() + at, memory.data() + at, some);
       }
       benchmark::ClobberMemory();
     }
@@ -79,7 +79,8 @@ void add(const std::string& what, const Subject& subject, Way way, std::size_t p
 }
 
 void add_all_ways(const std::string& what, const Subject& subject) {
-  for (const Way way : {Way::pack, Way::unpack, Way::copy}) add(what, subject, way, 0);
+  for (const Direction way : {Direction::pack, Direction::unpack, Direction::copy})
+    add(what, subject, way, 0);
 }
 
 void add_columns(std::size_t size, std::size_t rows, std::size_t columns, bool pieces) {
@@ -93,7 +94,7 @@ void add_columns(std::size_t size, std::size_t rows, std::size_t columns, bool p
   add_all_ways(what, subject);
   if (!pieces) return;
   for (const std::size_t piece : {std::size_t{32} << 10, std::size_t{256} << 10})
-    for (const Way way : {Way::pack, Way::unpack}) add(what, subject, way, piece);
+    for (const Direction way : {Direction::pack, Direction::unpack}) add(what, subject, way, piece);
 }
 
 // Of a cube of n^3 numbers: the face whose numbers lie a row apart, and the one a plane apart.

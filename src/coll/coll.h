@@ -33,7 +33,7 @@ using fabric::Fabric;
 using fabric::Route;
 using fabric::Step;
 using fabric::Task;
-using fabric::Way;
+using fabric::Transport;
 
 // An algorithm as a row of its collective's table: what choice/ weighs, and the coroutine.
 template <Fabric F>
@@ -48,8 +48,8 @@ struct alignas(std::max_align_t) LineBuffer {
 };
 
 // The card of a buffer, as the local choices want it.
-inline Card as_chosen(Card card, bool detour) {
-  if (detour && card.way == Way::copied) card.way = Way::staged;
+inline Card as_chosen(Card card, bool cico) {
+  if (cico && card.transport == Transport::copied) card.transport = Transport::staged;
   return card;
 }
 

@@ -56,8 +56,8 @@ constexpr std::size_t block_of(const Work& work, std::size_t bytes) {
 
 // The worst ways of all members.
 struct Reach {
-  Way sends = Way::mapped;
-  Way recvs = Way::mapped;
+  Transport sends = Transport::mapped;
+  Transport recvs = Transport::mapped;
 };
 
 // Posts cards[rank] and fills in all the others.
@@ -69,8 +69,8 @@ Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
   for (int q = 0; q < f.size(); ++q) {
     Cards& theirs = cards[q];
     if (q != f.rank()) std::memcpy(&theirs, co_await f.posted(q, step), sizeof theirs);
-    reach.sends = std::max(reach.sends, theirs.send.way);
-    reach.recvs = std::max(reach.recvs, theirs.recv.way);
+    reach.sends = std::max(reach.sends, theirs.send.transport);
+    reach.recvs = std::max(reach.recvs, theirs.recv.transport);
   }
   f.everyone_arrived();
 }

@@ -59,7 +59,7 @@ struct Work {
   int op = 0;                 // 1 + reduce::Op of what computes, or user_op; to compare and to say
   Order order = Order::tree;  // the same on all members
   Stores stores = Stores::plain;  // a local choice
-  bool detour = false;            // another: what only the kernel can copy is called unreachable
+  bool cico = false;              // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
   bool in_place = false;  // what is sent is overwritten, though `send` is not `recv`: an Alltoall
                           // whose `out` is `in`, a late Reduce_scatter, or one that sends a copy

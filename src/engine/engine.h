@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine: Team and Call, what a front end creates and calls. The engine never calls MPI. All it
-// needs of an MPI is an Exchange when groups meet. Words: docs/glossary.md.
+// engine: Team, what a front end creates and calls. The engine never calls MPI. All it needs of an
+// MPI is an Exchange when groups meet. Words: docs/glossary.md.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 #include "choice/plans.h"
 #include "coll/coll.h"
 #include "engine/account.h"
-#include "engine/call.h"
+#include "engine/call_signature.h"
+#include "engine/error_reporter.h"
 #include "engine/exchange.h"
 #include "engine/leaving.h"
 #include "engine/node.h"
-#include "engine/speaker.h"
 #include "fabric/node.h"
 #include "progress/progress.h"
 
@@ -33,14 +33,14 @@ void forget_last_way();  // so that one sees when the next call went to the MPI
 // What a member has chosen for a call of its own, and will learn from.
 struct Choices {
   choice::Learner::Choice stores;  // plain or streaming
-  choice::Learner::Choice detour;  // the kernel's copy or the node segment
+  choice::Learner::Choice cico;    // the kernel's copy or the node segment
 };
 
 // A nonblocking collective, from Team::start() to Team::finish().
 struct Pending : progress::Operation {
   Choices choices;
-  std::uint64_t number = 0;         // of its start, see engine/leaving.h
-  Trouble trouble = Trouble::told;  // of one that has not succeeded
+  std::uint64_t number = 0;                      // of its start, see engine/leaving.h
+  ErrorCode error_code = ErrorCode::peer_error;  // of one that has not succeeded
 };
 
 // This process's; lives to its end.
@@ -69,16 +69,16 @@ class Team : public std::enable_shared_from_this<Team> {
   ~Team();
 
   // Runs a blocking collective, whose arguments were checked. The members must agree on all but
-  // buffers and stores. A member that notices a trouble says so on standard error. After `left` the
+  // buffers and stores. A member that notices an error says so on standard error. After `left` the
   // MPI is to do the call. The team fills in the local choices and the order in `work`.
-  Trouble run(coll::Collective collective, coll::Work& work);
-  Trouble run(coll::Collective collective, const coll::Work& work) {
+  ErrorCode run(coll::Collective collective, coll::Work& work);
+  ErrorCode run(coll::Collective collective, const coll::Work& work) {
     coll::Work own = work;
     return run(collective, own);
   }
 
   // Whether any member has called this with `mine`, for a blocking call that all are in. The
-  // members must agree on all but `mine`. False after a trouble, which run() will then meet.
+  // members must agree on all but `mine`. False after an error, which run() will then meet.
   [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
 
   // run() for a nonblocking collective, in three steps:
@@ -88,10 +88,10 @@ class Team : public std::enable_shared_from_this<Team> {
   //  3. Then comes end_start().
   // When `pending` comes back from the driver, a thread of the rank calls finish(), in any order.
   // A `pending` that has failed keeps its team.
-  [[nodiscard]] Trouble may_start(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode may_start(coll::Collective collective, const coll::Work& work);
   void start(Pending& pending);
   void end_start() { background_->leaving.end(); }
-  static Trouble finish(Pending& pending);
+  static ErrorCode finish(Pending& pending);
 
   // To be called when the communicator is gone: nothing new will come, what is under way goes on.
   void disband() { disbanded_.store(true, std::memory_order_relaxed); }
@@ -123,23 +123,23 @@ class Team : public std::enable_shared_from_this<Team> {
        bool has_devices);
 
   // Inlined into both of its callers, so that traces cost nothing where there are none.
-  [[gnu::always_inline]] Trouble run_now(coll::Collective collective, coll::Work& work);
-  Trouble run_traced(coll::Collective collective, coll::Work& work);
+  [[gnu::always_inline]] ErrorCode run_now(coll::Collective collective, coll::Work& work);
+  ErrorCode run_traced(coll::Collective collective, coll::Work& work);
   // Fills in the local choices in `work`.
   [[nodiscard]] Choices choose(bool blocking, coll::Collective collective, coll::Work& work,
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] Trouble refuse(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] Trouble fail(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] Trouble answer(bool left, coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode refuse(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode fail(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode answer(bool left, coll::Collective collective, const coll::Work& work);
 
   // What nonblocking collectives need; made for the first of them.
   struct Background {
     explicit Background(Team& team);
     std::span<fabric::Desk* const> desks;
-    Speaker speaker;
-    progress::Lane lane;
+    ErrorReporter reporter;
+    progress::InOrderQueue queue;
     Leaving leaving;
   };
   void fall(Pending& first);
@@ -149,7 +149,7 @@ class Team : public std::enable_shared_from_this<Team> {
   std::uint64_t slice_;
   std::vector<int> members_;          // ranks in the node
   std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
-  Speaker speaker_;
+  ErrorReporter reporter_;
   std::shared_ptr<const choice::Plans> plans_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
@@ -157,7 +157,7 @@ class Team : public std::enable_shared_from_this<Team> {
   // The last call of any(), and how the run() that follows ends where it cannot begin.
   struct {
     std::uint64_t call = 0;
-    Trouble outcome = Trouble::none;
+    ErrorCode outcome = ErrorCode::none;
   } asked_;
   bool strict_;  // all calls are compared before each
   bool has_devices_;

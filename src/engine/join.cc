@@ -27,7 +27,7 @@ struct Arrival {
   std::uint64_t host;
   memory::Introduction memory;
   std::uint64_t window_bytes;  // address space for those of all peers together
-  topology::Seat seat;
+  topology::Binding binding;
   os::CpuMask home;      // where its own threads may run
   os::CpuMask possible;  // where it could run
   std::int32_t asymmetric_fence;
@@ -53,7 +53,7 @@ struct Verdict {
   std::uint64_t mailbox;  // to which a descriptor must be sent; 0: none is missing
 };
 
-segment::Patience patience_for(bool oversubscribed, bool asymmetric_fence) {
+segment::WaitPolicy wait_policy_for(bool oversubscribed, bool asymmetric_fence) {
   const Options& chosen = options();
   // A rank that shares a core lets the others have it at once: the one it waits for may need it. It
   // also sleeps so often that the interrupts of the asymmetric fence cost more than they save.
@@ -122,7 +122,7 @@ class Node::Joining {
                        group_.has_devices,
                        Node::forced_by_options(group_.rank == 0)};
     if (!gather(group_, mine, arrivals_)) return false;
-    std::vector<topology::Seat> seats;
+    std::vector<topology::Binding> bindings;
     std::vector<os::CpuMask> homes;
     os::CpuMask job = mine.possible;
     bool asymmetric_fence = true;
@@ -137,32 +137,32 @@ class Node::Joining {
       if (arrival.by_rank != 0) node_->order_ = coll::Order::rank;
       node_->has_devices_ = node_->has_devices_ || arrival.devices != 0;
       node_->forced_ = choice::merge(node_->forced_, arrival.forced);
-      seats.push_back(arrival.seat);
+      bindings.push_back(arrival.binding);
       homes.push_back(arrival.home);
       job = job & arrival.possible;
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
-    take_places(seats, homes, job);
-    node_->oversubscribed_ = topology::oversubscribed(seats);
-    node_->patience_ = patience_for(node_->oversubscribed_, asymmetric_fence);
-    node_->progress_.patience = node_->patience_;
-    allowed_.window_bytes = window_bytes / seats.size() / page_bytes * page_bytes;
-    node_->ways_.window_bytes = allowed_.window_bytes;
-    node_->reaches_.resize(seats.size());
+    take_places(bindings, homes, job);
+    node_->oversubscribed_ = topology::oversubscribed(bindings);
+    node_->wait_policy_ = wait_policy_for(node_->oversubscribed_, asymmetric_fence);
+    node_->progress_.wait_policy = node_->wait_policy_;
+    allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
+    node_->transports_.window_bytes = allowed_.window_bytes;
+    node_->reaches_.resize(bindings.size());
     return true;
   }
 
   // Decides where this rank runs, if that is up to Tutti, and where its progress thread will.
-  void take_places(std::vector<topology::Seat>& seats, std::span<const os::CpuMask> homes,
+  void take_places(std::vector<topology::Binding>& bindings, std::span<const os::CpuMask> homes,
                    const os::CpuMask& job) {
     const PlacingRequest request{options().progress, options().comm_cores};
     const Placing placing = place(request, homes, job, os::numa_domains());
     if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);
     if (!placing.ranks.empty()) {
-      for (std::size_t rank = 0; rank < seats.size(); ++rank)
-        seats[rank].cpus = placing.ranks[rank];
+      for (std::size_t rank = 0; rank < bindings.size(); ++rank)
+        bindings[rank].cpus = placing.ranks[rank];
       if (!os::run_on(placing.ranks[me])) log::info("this rank could not be bound to its core");
       os::CpuMask bound, free;
       for (const os::CpuMask& mask : placing.ranks) bound |= mask;
@@ -273,8 +273,8 @@ class Node::Joining {
     Verdict mine{status_.ok(), allowed_.commons, allowed_.cma, mailbox_.name()};
     for (int peer = 0; peer < node_->size(); ++peer) {
       if (peer == node_->rank_) continue;
-      mine.mapped = mine.mapped && *reach(peer).why_not(memory::Way::mapped) == '\0';
-      mine.copied = mine.copied && *reach(peer).why_not(memory::Way::copied) == '\0';
+      mine.mapped = mine.mapped && *reach(peer).why_not(memory::Transport::mapped) == '\0';
+      mine.copied = mine.copied && *reach(peer).why_not(memory::Transport::copied) == '\0';
     }
     return gather(group_, mine, verdicts_);
   }
@@ -309,15 +309,15 @@ class Node::Joining {
 
   bool conclude() {
     const bool attached = everyone_is_attached();
-    node_->ways_.mapped = node_->ways_.copied = true;
-    node_->ways_.detours = allowed_.bounce;
-    node_->ways_.windows = &node_->windows_;
+    node_->transports_.mapped = node_->transports_.copied = true;
+    node_->transports_.may_cico = allowed_.bounce;
+    node_->transports_.windows = &node_->windows_;
     node_->windows_.bound(bounds_of_windows(), memory::resident_of_peers, [node = node_.get()] {
       for (const memory::Reach& reach : node->reaches_) reach.forget();
     });
     for (int peer = 0; peer < node_->size(); ++peer) {
-      node_->ways_.mapped = node_->ways_.mapped && verdict(peer).mapped != 0;
-      node_->ways_.copied = node_->ways_.copied && verdict(peer).copied != 0;
+      node_->transports_.mapped = node_->transports_.mapped && verdict(peer).mapped != 0;
+      node_->transports_.copied = node_->transports_.copied && verdict(peer).copied != 0;
     }
     return attached;
   }

@@ -25,7 +25,7 @@ bool Leaving::refuse() {
   return number_ >= first_;
 }
 
-bool Leaving::told(bool again) { return leave(again ? number_ - 1 : number_); }
+bool Leaving::peer_error(bool again) { return leave(again ? number_ - 1 : number_); }
 
 bool Leaving::cut(std::uint64_t number) const {
   return std::any_of(desks_.begin(), desks_.end(), [number](const Desk* desk) {
@@ -103,7 +103,7 @@ std::uint64_t Leaving::find_first() {
       }
       if (broken() || peers_.has_ended(i)) return 0;
       fabric::Upkeep::while_waiting();
-      if (tries >= yields || !segment::courtesy().yield())
+      if (tries >= yields || !segment::yield_backoff().yield())
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }

@@ -32,12 +32,12 @@ class Leaving {
   // `desks` and `peers` are those of the members, in rank order. `starts`: the calls are starts of
   // nonblocking collectives.
   Leaving(bool starts, std::span<fabric::Desk* const> desks, int rank, const fabric::Peers& peers,
-          const segment::Patience& patience)
+          const segment::WaitPolicy& wait_policy)
       : starts_(starts),
         desks_(desks),
         mine_(*desks[static_cast<std::size_t>(rank)]),
         peers_(peers),
-        asymmetric_fence_(patience.asymmetric_fence) {}
+        asymmetric_fence_(wait_policy.asymmetric_fence) {}
 
   // The next call begins. False: ask may_go_on().
   [[nodiscard]] bool begin() {
@@ -58,9 +58,10 @@ class Leaving {
   // These two end a call. True: it is the MPI's, as are all later ones. False: it fails.
   //  - refuse(): the call has not begun.
   [[nodiscard]] bool refuse();
-  //  - told(): another member has said that it has met an error. `again`: the call can still be
+  //  - peer_error(): another member has said that it has met an error. `again`: the call can still
+  //  be
   //    made.
-  [[nodiscard]] bool told(bool again);
+  [[nodiscard]] bool peer_error(bool again);
 
   // Whether a member had too little room in a call.
   [[nodiscard]] bool cut(std::uint64_t number) const;

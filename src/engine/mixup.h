@@ -23,7 +23,7 @@
 namespace tutti::engine {
 
 // Where one member called a blocking collective, another has started a nonblocking one. Both calls
-// are as in engine/call.h; 0: not known which.
+// are as in engine/call_signature.h; 0: not known which.
 struct Mixup {
   int starter;
   std::uint64_t started;

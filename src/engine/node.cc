@@ -49,11 +49,12 @@ void Node::let_go_of_peers() {
     if (peer != rank_) reaches_[static_cast<std::size_t>(peer)].let_go();
 }
 
-const char* Node::why_not(memory::Way way) const {
-  if (way == memory::Way::mapped && ways_.mapped) return "";
-  if (way == memory::Way::copied && ways_.copied) return "";
+const char* Node::why_not(memory::Transport transport) const {
+  if (transport == memory::Transport::mapped && transports_.mapped) return "";
+  if (transport == memory::Transport::copied && transports_.copied) return "";
   for (int peer = 0; peer < size(); ++peer)
-    if (peer != rank_ && *reach(peer).why_not(way) != '\0') return reach(peer).why_not(way);
+    if (peer != rank_ && *reach(peer).why_not(transport) != '\0')
+      return reach(peer).why_not(transport);
   return "not possible between two other ranks";
 }
 

@@ -47,8 +47,8 @@ class Node {
     return reaches_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] segment::Segment& segment() { return segment_; }
-  [[nodiscard]] memory::Ways ways() const { return ways_; }
-  [[nodiscard]] segment::Patience patience() const { return patience_; }
+  [[nodiscard]] memory::Transports transports() const { return transports_; }
+  [[nodiscard]] segment::WaitPolicy wait_policy() const { return wait_policy_; }
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
@@ -72,7 +72,7 @@ class Node {
   // Lets go of the memory of all others. To be called when nothing of this node is called any more.
   void let_go_of_peers();
   // Why the ranks of this node cannot use a way, "" if they can; as this process saw it.
-  [[nodiscard]] const char* why_not(memory::Way way) const;
+  [[nodiscard]] const char* why_not(memory::Transport transport) const;
 
  private:
   class Joining;  // join(), step by step
@@ -83,8 +83,8 @@ class Node {
   std::vector<memory::Reach> reaches_;
   memory::Windows windows_;  // of all of them
   segment::Segment segment_;
-  memory::Ways ways_;
-  segment::Patience patience_;
+  memory::Transports transports_;
+  segment::WaitPolicy wait_policy_;
   bool oversubscribed_ = false;
   bool strict_ = false, has_devices_ = false;
   coll::Order order_ = coll::Order::tree;

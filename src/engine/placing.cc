@@ -15,10 +15,10 @@ std::vector<int> list(const os::CpuMask& mask) {
   return cpus;
 }
 
-// The domain that holds all of `seat`, or -1.
-int domain_of(const os::CpuMask& seat, std::span<const os::CpuMask> domains) {
+// The domain that holds all of `binding`, or -1.
+int domain_of(const os::CpuMask& binding, std::span<const os::CpuMask> domains) {
   for (std::size_t d = 0; d < domains.size(); ++d)
-    if (seat.within(domains[d])) return static_cast<int>(d);
+    if (binding.within(domains[d])) return static_cast<int>(d);
   return -1;
 }
 
@@ -47,21 +47,21 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
     cpus = list(job);
     used = 1;
   }
-  const progress::Layout layout = progress::lay_out({static_cast<int>(cpus.size()), used},
-                                                    static_cast<int>(request.communication_cores));
+  const progress::CoreLayout layout = progress::lay_out(
+      {static_cast<int>(cpus.size()), used}, static_cast<int>(request.communication_cores));
   const progress::Placement policy = policy_of(request.policy);
   Placing placing;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto seat = static_cast<int>(rank % layout.application.size());
-    const auto at = static_cast<std::size_t>(layout.application[static_cast<std::size_t>(seat)]);
+    const auto nth = static_cast<int>(rank % layout.application.size());
+    const auto at = static_cast<std::size_t>(layout.application[static_cast<std::size_t>(nth)]);
     placing.ranks.push_back(os::CpuMask::of(cpus[at]));
     if (policy == progress::Placement::bind) {
       placing.progress.push_back(std::nullopt);
       continue;
     }
-    auto core = static_cast<std::size_t>(progress::place(policy, layout, seat));
+    auto core = static_cast<std::size_t>(progress::place(policy, layout, nth));
     if (core == at)  // its domain has no free core
-      core = static_cast<std::size_t>(progress::place(progress::Placement::odd_even, layout, seat));
+      core = static_cast<std::size_t>(progress::place(progress::Placement::odd_even, layout, nth));
     placing.progress.push_back(os::CpuMask::of(cpus[core]));
   }
   return placing;
@@ -69,31 +69,32 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
 
 }  // namespace
 
-Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
+Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindings,
               const os::CpuMask& job, std::span<const os::CpuMask> domains) {
   const bool keeps_free = request.communication_cores > 0;
   if (keeps_free && request.communication_cores < job.count())
-    return keep_free(request, seats.size(), job, domains);
+    return keep_free(request, bindings.size(), job, domains);
   Placing placing;
   placing.too_many = keeps_free;
-  placing.progress.resize(seats.size());
+  placing.progress.resize(bindings.size());
   os::CpuMask taken;
-  for (const os::CpuMask& seat : seats) taken |= seat;
+  for (const os::CpuMask& binding : bindings) taken |= binding;
   const os::CpuMask free = job - taken;
   if (request.policy == "bind" || request.policy == "none" || free.count() == 0) return placing;
-  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+  for (std::size_t rank = 0; rank < bindings.size(); ++rank) {
     // Free cores of the rank's own domain, if there are any, shared out among its ranks.
-    const int domain = domain_of(seats[rank], domains);
+    const int domain = domain_of(bindings[rank], domains);
     std::vector<int> near;
     if (domain >= 0) near = list(free & domains[static_cast<std::size_t>(domain)]);
     const bool at_home = !near.empty();
     if (!at_home) near = list(free);
-    const auto shares = [&](const os::CpuMask& seat) {
-      return !at_home || domain_of(seat, domains) == domain;
+    const auto shares = [&](const os::CpuMask& binding) {
+      return !at_home || domain_of(binding, domains) == domain;
     };
-    const auto ranks = static_cast<std::size_t>(std::count_if(seats.begin(), seats.end(), shares));
-    const auto before = static_cast<std::size_t>(
-        std::count_if(seats.begin(), seats.begin() + static_cast<std::ptrdiff_t>(rank), shares));
+    const auto ranks =
+        static_cast<std::size_t>(std::count_if(bindings.begin(), bindings.end(), shares));
+    const auto before = static_cast<std::size_t>(std::count_if(
+        bindings.begin(), bindings.begin() + static_cast<std::ptrdiff_t>(rank), shares));
     const std::size_t turn =
         request.policy == "odd-even" ? before % near.size() : before * near.size() / ranks;
     placing.progress[rank] = os::CpuMask::of(near[turn]);

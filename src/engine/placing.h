@@ -28,9 +28,9 @@ struct Placing {
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 
-// `seats`: the cores that each rank's own threads may use; no progress thread goes there. `job`:
+// `bindings`: the cores that each rank's own threads may use; no progress thread goes there. `job`:
 // the cores that any of them could use. `domains`: the NUMA domains of the machine.
-[[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> seats,
+[[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindings,
                             const os::CpuMask& job, std::span<const os::CpuMask> domains);
 
 }  // namespace tutti::engine

@@ -195,7 +195,7 @@ struct Learners {
   choice::Learner background_stores{true};  // of nonblocking ones, whose time is another
   // It does not give up early: the first calls that go by the segment also touch its pages for the
   // first time, and say little.
-  choice::Learner detour{false};
+  choice::Learner cico{false};
 };
 Learners& learners() {
   thread_local std::unique_ptr<Learners> value;
@@ -261,7 +261,7 @@ void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabri
   if (route == fabric::Route::mapped)
     learners().stores.learn(choices.stores, ticks, moved);
   else
-    learners().detour.learn(choices.detour, ticks, moved);
+    learners().cico.learn(choices.cico, ticks, moved);
 }
 
 // Too few bytes say nothing.
@@ -313,11 +313,12 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node_->segment(), slice_, desks_each * members_.size())),
-      speaker_(*node_, members_, desks_, rank, true, fabric_),
+      reporter_(*node_, members_, desks_, rank, true, fabric_),
       plans_(node_->plans(static_cast<int>(members_.size()))),
-      host_(peers_of(*node_, members_), node_->ways(), node_->patience(), speaker_.emergencies()),
+      host_(peers_of(*node_, members_), node_->transports(), node_->wait_policy(),
+            reporter_.emergencies()),
       fabric_(host_, std::span(desks_).first(members_.size()), rank),
-      leaving_(false, std::span(desks_).first(members_.size()), rank, host_, node_->patience()),
+      leaving_(false, std::span(desks_).first(members_.size()), rank, host_, node_->wait_policy()),
       strict_(node_->strict()),
       has_devices_(has_devices),
       order_(node_->order()) {
@@ -360,36 +361,37 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   Choices choices;
   Learners& learned = learners();
   const std::size_t distance = learned.distances.of(written_by(work), moved);
-  work.detour = false;
-  if (node_->ways().detours && work.operands == nullptr &&
+  work.cico = false;
+  if (node_->transports().may_cico && work.operands == nullptr &&
       who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
     const bool small = moved < limits::copied_bytes;
     // Which way is faster shows in the time that all members take, and only blocking calls have it.
-    choices.detour = blocking ? learned.detour.choose(collective, moved, distance, small)
-                              : learned.detour.choose_known(collective, moved, distance, small);
-    work.detour = choices.detour.second;
+    choices.cico = blocking ? learned.cico.choose(collective, moved, distance, small)
+                            : learned.cico.choose_known(collective, moved, distance, small);
+    work.cico = choices.cico.second;
   } else {
     choices.stores = choose_stores(blocking ? learned.stores : learned.background_stores,
                                    collective, work, moved, distance);
   }
   work.timed = choices.stores.sample != choice::Learner::none ||
-               choices.detour.sample != choice::Learner::none;
+               choices.cico.sample != choice::Learner::none;
   return choices;
 }
 
 // Whether only the kernel reaches some of my buffers, and the others can be mapped.
 bool Team::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for
-  fabric::Way worst = fabric::Way::mapped;
+  fabric::Transport worst = fabric::Transport::mapped;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
-    if (buffer != nullptr) worst = std::max(worst, host_.offer(buffer, work.bytes(), full).way);
-  return worst == fabric::Way::copied;
+    if (buffer != nullptr)
+      worst = std::max(worst, host_.offer(buffer, work.bytes(), full).transport);
+  return worst == fabric::Transport::copied;
 }
 
-inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
+inline ErrorCode Team::run_now(coll::Collective collective, coll::Work& work) {
   if (!leaving_.begin() && !leaving_.may_go_on()) [[unlikely]]
     return refuse(collective, work);
-  fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
+  fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
   work.order = order_;
   const std::size_t moved = moved_bytes(work);
   Choices choices;
@@ -406,7 +408,7 @@ inline Trouble Team::run_now(coll::Collective collective, coll::Work& work) {
 
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
   t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
-  return Trouble::none;
+  return ErrorCode::none;
 }
 
 // A call of its own, with a number of its own. It and the run() that follows have one outcome: a
@@ -420,24 +422,24 @@ bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
                             .count = 1,
                             .kernel = reduce::find(reduce::Op::bor, reduce::Type::u8)};
   asked_ = {};
-  Trouble trouble = Trouble::none;
+  ErrorCode error_code = ErrorCode::none;
   if (!leaving_.begin() && !leaving_.may_go_on()) {
-    trouble = refuse(collective, work);
+    error_code = refuse(collective, work);
   } else {
-    fabric_.begin(Call{collective, work.root, work.op, work.bytes()}.encode());
+    fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
     host_.begin_call(false);
     if (perform(coll::Collective::allreduce, question)) {
       leaving_.end();
-      if (heard == 0) asked_ = {leaving_.number(), Trouble::told};
+      if (heard == 0) asked_ = {leaving_.number(), ErrorCode::peer_error};
       return heard != 0;
     }
-    trouble = fail(collective, question);
+    error_code = fail(collective, question);
   }
-  if (trouble != Trouble::left) asked_ = {leaving_.number(), trouble};
+  if (error_code != ErrorCode::left) asked_ = {leaving_.number(), error_code};
   return false;
 }
 
-Trouble Team::refuse(coll::Collective collective, const coll::Work& work) {
+ErrorCode Team::refuse(coll::Collective collective, const coll::Work& work) {
   const bool left = leaving_.refuse();
   if (asked_.call != 0 && leaving_.number() == asked_.call + 1) return asked_.outcome;
   return answer(left, collective, work);
@@ -445,36 +447,36 @@ Trouble Team::refuse(coll::Collective collective, const coll::Work& work) {
 
 // How a call ends in which another member has met an error. If that is a receiver with too little
 // room, a member that only sends has done its part and succeeds.
-Trouble Team::answer(bool left, coll::Collective collective, const coll::Work& work) {
-  if (left) return Trouble::left;
+ErrorCode Team::answer(bool left, coll::Collective collective, const coll::Work& work) {
+  if (left) return ErrorCode::left;
   const bool sent = leaving_.cut(leaving_.number()) && only_sends(collective, rank(), work.root);
-  return sent ? Trouble::none : Trouble::told;
+  return sent ? ErrorCode::none : ErrorCode::peer_error;
 }
 
-Trouble Team::fail(coll::Collective collective, const coll::Work& work) {
-  const Trouble trouble = speaker_.trouble();
-  if (trouble == Trouble::told) {
+ErrorCode Team::fail(coll::Collective collective, const coll::Work& work) {
+  const ErrorCode error_code = reporter_.error_code();
+  if (error_code == ErrorCode::peer_error) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
-    return answer(leaving_.told(!in_place && !work.in_place), collective, work);
+    return answer(leaving_.peer_error(!in_place && !work.in_place), collective, work);
   }
-  // After a mix-up with nonblocking calls the speaker has set this.
+  // After a mix-up with nonblocking calls the reporter has set this.
   const bool broken = desks_[static_cast<std::size_t>(rank())]->ended(segment::Ending::broken);
-  if (trouble == Trouble::lost || broken) {
+  if (error_code == ErrorCode::lost || broken) {
     leaving_.end();
     leaving_.break_off();
   } else {
-    leaving_.stop(trouble == Trouble::truncated);
+    leaving_.stop(error_code == ErrorCode::truncated);
   }
-  return trouble == Trouble::unasked ? Trouble::none : trouble;
+  return error_code == ErrorCode::unasked ? ErrorCode::none : error_code;
 }
 
-Trouble Team::run(coll::Collective collective, coll::Work& work) {
+ErrorCode Team::run(coll::Collective collective, coll::Work& work) {
   if (trace::on()) [[unlikely]]
     return run_traced(collective, work);
   return run_now(collective, work);
 }
 
-Trouble Team::run_traced(coll::Collective collective, coll::Work& work) {
+ErrorCode Team::run_traced(coll::Collective collective, coll::Work& work) {
   const trace::Span span(true, trace::Kind::waiting,
                          static_cast<trace::What>(kind_of(collective, true)), moved_bytes(work));
   return run_now(collective, work);
@@ -482,27 +484,27 @@ Trouble Team::run_traced(coll::Collective collective, coll::Work& work) {
 
 Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
-      speaker(*team.node_, team.members_, team.desks_, team.rank(), false, lane),
-      lane(peers_of(*team.node_, team.members_), team.node_->ways(), team.node_->patience(),
-           speaker.emergencies(), desks, team.rank(), team.plans_,
-           {&team,
-            [](void* self, progress::Operation& first) {
-              static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
-            }}),
-      leaving(true, desks, team.rank(), team.host_, team.node_->patience()) {}
+      reporter(*team.node_, team.members_, team.desks_, team.rank(), false, queue),
+      queue(peers_of(*team.node_, team.members_), team.node_->transports(),
+            team.node_->wait_policy(), reporter.emergencies(), desks, team.rank(), team.plans_,
+            {&team,
+             [](void* self, progress::Operation& first) {
+               static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
+             }}),
+      leaving(true, desks, team.rank(), team.host_, team.node_->wait_policy()) {}
 
-Trouble Team::may_start(coll::Collective collective, const coll::Work& work) {
+ErrorCode Team::may_start(coll::Collective collective, const coll::Work& work) {
   if (background_ == nullptr) {
     driver().configure(node_->progress());
     background_ = std::make_unique<Background>(*this);
   }
   Leaving& leaving = background_->leaving;
   if (leaving.begin() || leaving.may_go_on()) [[likely]]
-    return Trouble::none;
-  if (leaving.refuse()) return Trouble::left;
+    return ErrorCode::none;
+  if (leaving.refuse()) return ErrorCode::left;
   // Others have started it.
-  publish(Call{collective, work.root, work.op, work.bytes()}.encode());
-  return Trouble::told;
+  publish(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
+  return ErrorCode::peer_error;
 }
 
 // After an error this rank's steps no longer say which calls it has made, so nothing is published.
@@ -513,37 +515,37 @@ void Team::publish(std::uint64_t call) {
 
 // Called by the thread that drives.
 void Team::fall(Pending& first) {
-  first.trouble = background_->speaker.trouble();
+  first.error_code = background_->reporter.error_code();
   Leaving& leaving = background_->leaving;
-  const bool truncated = first.trouble == Trouble::truncated;
-  if (first.trouble == Trouble::lost)
+  const bool truncated = first.error_code == ErrorCode::truncated;
+  if (first.error_code == ErrorCode::lost)
     leaving.break_off();
   else
-    leaving.stop_at(first.trouble == Trouble::told ? 0 : first.number, truncated);
+    leaving.stop_at(first.error_code == ErrorCode::peer_error ? 0 : first.number, truncated);
 }
 
 void Team::start(Pending& pending) {
   coll::Work& work = pending.work;
   work.order = order_;
   pending.number = background_->leaving.number();
-  pending.call = Call{pending.collective, work.root, work.op, work.bytes()}.encode();
+  pending.call = CallSignature{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
   if (pending.bytes >= choice::Learner::least_bytes)
     pending.choices = choose(false, pending.collective, work, pending.bytes);
-  pending.lane = &background_->lane;
+  pending.queue = &background_->queue;
   pending.owner = shared_from_this();
   if (trace::on()) pending.called = trace::now();
   publish(pending.call);
   driver().post(pending);
 }
 
-Trouble Team::finish(Pending& pending) {
+ErrorCode Team::finish(Pending& pending) {
   if (!pending.succeeded) {
     const auto& failed = *static_cast<const Team*>(pending.owner.get());
-    const bool may_have_sent = pending.trouble == Trouble::told &&
+    const bool may_have_sent = pending.error_code == ErrorCode::peer_error &&
                                only_sends(pending.collective, failed.rank(), pending.work.root);
-    if (may_have_sent && failed.background_->leaving.cut(pending.number)) return Trouble::none;
-    return pending.trouble == Trouble::unasked ? Trouble::none : pending.trouble;
+    if (may_have_sent && failed.background_->leaving.cut(pending.number)) return ErrorCode::none;
+    return pending.error_code == ErrorCode::unasked ? ErrorCode::none : pending.error_code;
   }
   const auto team = std::static_pointer_cast<const Team>(std::exchange(pending.owner, nullptr));
   if (pending.work.timed) learn(pending);
@@ -551,7 +553,7 @@ Trouble Team::finish(Pending& pending) {
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);
   t_last_way = g_account.add(kind_of(pending.collective, false), pending.bytes, pending.route);
-  return Trouble::none;
+  return ErrorCode::none;
 }
 
 }  // namespace tutti::engine

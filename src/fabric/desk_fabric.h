@@ -2,7 +2,7 @@
 // The fabric over desks (segment/desk.h). A Host says how one waits and how one reaches memory:
 //   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
 //                            when an error has been met, and the collective then is not done
-//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.surplus(peer, sent, room)
+//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.truncation(peer, sent, room)
 //   host.may_fold()          whether this thread may apply the operation of a late reduction
 //   host.has_read_in_vain()  whether memory that was read or written may have been that of a peer
 //                            that has gone; the host then has failed
@@ -235,7 +235,9 @@ class DeskFabric {
     return await(Produced{this, peer, step, pieces});
   }
 
-  void surplus(int peer, std::size_t sent, std::size_t room) { host_.surplus(peer, sent, room); }
+  void truncation(int peer, std::size_t sent, std::size_t room) {
+    host_.truncation(peer, sent, room);
+  }
 
   void take(Route route) { host_.take(route); }
   void begin_work() { host_.begin_work(); }

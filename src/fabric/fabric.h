@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fabric: what algorithms are written over. One concept, and hosts that say how one waits: `node`
-// (ranks are processes, waits block) and `lane` (a thread drives several collectives, waits
+// (ranks are processes, waits block) and `suspending` (a thread drives several collectives, waits
 // suspend). lab/ has two more, in which ranks are coroutines of one thread. All run the same
 // DeskFabric on the same desk layout, so what is simulated is the protocol itself.
 // Words: docs/glossary.md.
@@ -39,7 +39,7 @@
 namespace tutti::fabric {
 
 using memory::Card;
-using memory::Way;
+using memory::Transport;
 using segment::Step;
 
 using Bytes = std::span<const std::byte>;
@@ -87,7 +87,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.take(Route::line) } -> std::same_as<void>;
                    // Stand around the parts of a collective that move data: from when its members
                    // have come until all of it is in place. The parts are timed together, and
-                   // should take all members equally long. A lane leaves waits out.
+                   // should take all members equally long. A suspending one leaves waits out.
                    { f.begin_work() } -> std::same_as<void>;
                    { f.end_work() } -> std::same_as<void>;
                    // The same, where any member takes chunks. pause() says how many bytes they
@@ -109,7 +109,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.produce(step, chunks) } -> std::same_as<void>;
                    { f.produced(peer, step, chunks) } -> Awaitable;
                    // A member sends more bytes than there is room for.
-                   { f.surplus(peer, n, n) } -> std::same_as<void>;
+                   { f.truncation(peer, n, n) } -> std::same_as<void>;
 
                    // segment::staging_bytes of memory of `peer`, for `step`.
                    { f.staging(peer, step) } -> std::same_as<std::byte*>;

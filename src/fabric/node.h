@@ -32,7 +32,7 @@ class NodeHost : public Peers {
   };
 
   void step_aside() {
-    if (patience().shares_core) segment::give_core();
+    if (wait_policy().shares_core) segment::give_core();
   }
   Nothing pause(std::size_t, int) { return {}; }
   static bool may_fold() { return true; }
@@ -57,18 +57,19 @@ class NodeHost : public Peers {
     Watch watch;
     for (std::int64_t polls = 0; polls < polls_; ++polls) {
       if (poll(watch)) {
-        polls_ = std::min(2 * polls_, patience().polls);
+        polls_ = std::min(2 * polls_, wait_policy().polls);
         return true;
       }
       if (polls % polls_per_upkeep == polls_per_upkeep - 1) Upkeep::while_waiting();
       arch::relax();
     }
-    polls_ = segment::courtesy().refuses()
-                 ? patience().polls
-                 : std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, patience().polls));
-    for (std::int64_t yields = 0; yields < patience().yields; ++yields) {
+    polls_ =
+        segment::yield_backoff().refuses()
+            ? wait_policy().polls
+            : std::max<std::int64_t>(polls_ / 2, std::min<std::int64_t>(16, wait_policy().polls));
+    for (std::int64_t yields = 0; yields < wait_policy().yields; ++yields) {
       if (poll(watch)) return true;
-      if (!segment::yield(patience())) break;
+      if (!segment::yield(wait_policy())) break;
       if (yields % 8 == 7) {
         if (in_vain(watch)) return false;
         Upkeep::while_waiting();
@@ -79,14 +80,14 @@ class NodeHost : public Peers {
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
          nap_ns = std::min(2 * nap_ns, longest_ns)) {
       const segment::Awaited awaited{watch.word, watch.sleepers, watch.seen};
-      sleeper.nap({&awaited, 1}, patience(), nap_ns);
+      sleeper.nap({&awaited, 1}, wait_policy(), nap_ns);
       if (in_vain(watch)) return false;
       Upkeep::while_waiting();
     }
     return true;
   }
 
-  std::int64_t polls_ = patience().polls;
+  std::int64_t polls_ = wait_policy().polls;
 };
 
 using NodeFabric = DeskFabric<NodeHost>;

@@ -42,8 +42,8 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
         watch.desks[i]->done.load(std::memory_order_acquire) >= watch.step)
       continue;
     if (!fail())
-      (has_failed ? emergencies_.told : emergencies_.peer_lost)(emergencies_.context,
-                                                                static_cast<int>(i));
+      (has_failed ? emergencies_.peer_error : emergencies_.peer_lost)(emergencies_.context,
+                                                                      static_cast<int>(i));
     return true;
   }
   if (!rank_waits || failed() || emergencies_.mixed_up == nullptr) return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both hosts of real ranks share (fabric/node.h and fabric/lane.h): how they reach the memory
-// of the other members, what they say when these are gone, and what a collective tells of itself.
+// What both hosts of real ranks share (fabric/node.h and fabric/suspending.h): how they reach the
+// memory of the other members, what they say when these are gone, and what a collective tells of
+// itself.
 #pragma once
 
 #include <atomic>
@@ -22,9 +23,10 @@ struct Emergencies {
   void (*mismatch)(void* context, int peer, std::uint64_t theirs, std::uint64_t mine) = nullptr;
   // A member has gone on without posting a step that this one awaits.
   void (*astray)(void* context, int peer, Step step) = nullptr;
-  void (*surplus)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
+  void (*truncation)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
-  void (*told)(void* context, int peer) = nullptr;  // a member has met an error, and has said so
+  void (*peer_error)(void* context,
+                     int peer) = nullptr;  // a member has met an error, and has said so
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
 };
@@ -44,18 +46,21 @@ class Peers {
     const std::atomic<std::uint32_t>* presence = nullptr;  // see segment/segment.h
   };
 
-  Peers(std::vector<Peer> peers, memory::Ways ways, segment::Patience patience,
+  Peers(std::vector<Peer> peers, memory::Transports transports, segment::WaitPolicy wait_policy,
         Emergencies emergencies)
-      : peers_(std::move(peers)), ways_(ways), patience_(patience), emergencies_(emergencies) {}
+      : peers_(std::move(peers)),
+        transports_(transports),
+        wait_policy_(wait_policy),
+        emergencies_(emergencies) {}
 
   void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers) {
-    segment::wake(word, sleepers, patience_);
+    segment::wake(word, sleepers, wait_policy_);
   }
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine) {
     if (!fail()) emergencies_.mismatch(emergencies_.context, peer, theirs, mine);
   }
-  void surplus(int peer, std::size_t sent, std::size_t room) {
-    if (!fail()) emergencies_.surplus(emergencies_.context, peer, sent, room);
+  void truncation(int peer, std::size_t sent, std::size_t room) {
+    if (!fail()) emergencies_.truncation(emergencies_.context, peer, sent, room);
   }
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // From now on no collective begins or goes on; another thread may be in one. Returns whether this
@@ -93,12 +98,12 @@ class Peers {
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) const {
-    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
-    return memory::offer(buffer, bytes, ways_, full);
+    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
+    return memory::offer(buffer, bytes, transports_, full);
   }
   // Nothing is done for a buffer that had its pages at the last call and has them still.
   void populate(const void* buffer, std::size_t bytes) {
-    if (!ways_.mapped || threads()) return;
+    if (!transports_.mapped || threads()) return;
     const std::uint64_t since = commons::populated_since();
     if (populated_.buffer == buffer && populated_.bytes >= bytes && populated_.since == since)
         [[likely]]
@@ -122,11 +127,11 @@ class Peers {
   void tidy(std::size_t moved) {
     if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
       free_scratch();
-    if (ways_.windows != nullptr) ways_.windows->moved(moved, peers_.size() - 1);
+    if (transports_.windows != nullptr) transports_.windows->moved(moved, peers_.size() - 1);
   }
 
  protected:
-  [[nodiscard]] const segment::Patience& patience() const { return patience_; }
+  [[nodiscard]] const segment::WaitPolicy& wait_policy() const { return wait_policy_; }
 
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
@@ -138,8 +143,8 @@ class Peers {
   void give_up(int peer, const Status& status);
 
   std::vector<Peer> peers_;
-  memory::Ways ways_;
-  segment::Patience patience_;
+  memory::Transports transports_;
+  segment::WaitPolicy wait_policy_;
   Emergencies emergencies_;
   std::atomic<bool> failed_{false};
   bool gave_up_ = false;  // memory of a peer could not be reached

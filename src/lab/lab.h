@@ -23,7 +23,7 @@ using fabric::Fabric;
 using fabric::Route;
 using fabric::Step;
 using fabric::Task;
+using fabric::Transport;
 using fabric::Watch;
-using fabric::Way;
 
 }  // namespace tutti::lab

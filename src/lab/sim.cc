@@ -15,9 +15,9 @@ constexpr unsigned max_turns = 6;
 
 }  // namespace
 
-Simulator::Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before)
+Simulator::Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before)
     : random_(seed),
-      ways_(ways),
+      transports_(transports),
       order_(static_cast<std::size_t>(ranks)),
       written_(static_cast<std::size_t>(ranks)),
       desks_(ranks),
@@ -73,7 +73,7 @@ void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uin
 }
 
 void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
-void SimHost::surplus(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
+void SimHost::truncation(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
 // Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
 Card SimHost::offer(const void* buffer, std::size_t bytes, bool) {
@@ -82,28 +82,28 @@ Card SimHost::offer(const void* buffer, std::size_t bytes, bool) {
   for (const Simulator::Written& written : simulator_->written_[static_cast<std::size_t>(rank_)])
     simulator_->trespasses_ +=
         written.call == call && at < written.at + written.bytes && written.at < at + bytes;
-  Way possible[3];
+  Transport possible[3];
   std::size_t count = 0;
-  if (simulator_->ways_.mapped) possible[count++] = Way::mapped;
-  if (simulator_->ways_.copied) possible[count++] = Way::copied;
-  if (simulator_->ways_.staged) possible[count++] = Way::staged;
+  if (simulator_->transports_.mapped) possible[count++] = Transport::mapped;
+  if (simulator_->transports_.copied) possible[count++] = Transport::copied;
+  if (simulator_->transports_.staged) possible[count++] = Transport::staged;
   return {reinterpret_cast<std::uint64_t>(buffer), possible[simulator_->random_() % count]};
 }
 
 std::byte* SimHost::map(int, const Card& card) const {
   simulator_->interrupt();
-  return card.way == Way::mapped ? reinterpret_cast<std::byte*>(card.address) : nullptr;
+  return card.transport == Transport::mapped ? reinterpret_cast<std::byte*>(card.address) : nullptr;
 }
 
 void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  simulator_->trespasses_ += card.way != Way::copied;
+  simulator_->trespasses_ += card.transport != Transport::copied;
   simulator_->interrupt();
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
 void SimHost::write(int peer, const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) {
-  simulator_->trespasses_ += card.way != Way::copied;
+  simulator_->trespasses_ += card.transport != Transport::copied;
   std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(peer)];
   const Step call = simulator_->fabric(peer).first_step();
   std::erase_if(all, [call](const Simulator::Written& written) { return written.call != call; });

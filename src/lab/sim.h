@@ -54,7 +54,7 @@ class SimHost {
   void begin_shared_work() {}
   void end_work() {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
-  void surplus(int peer, std::size_t sent, std::size_t room);
+  void truncation(int peer, std::size_t sent, std::size_t room);
 
   // How this rank's buffers can be reached is drawn anew for each of them.
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true);
@@ -75,7 +75,7 @@ using SimFabric = DeskFabric<SimHost>;
 static_assert(Fabric<SimFabric>);
 
 // Which ways simulated buffers may have; one is drawn for each buffer that is offered.
-struct SimWays {
+struct SimTransports {
   bool mapped = true;
   bool copied = true;
   bool staged = true;
@@ -84,7 +84,7 @@ struct SimWays {
 class Simulator {
  public:
   // Steps are counted from `before` on.
-  Simulator(int ranks, std::uint64_t seed, SimWays ways, Step before = 0);
+  Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before = 0);
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
@@ -124,7 +124,7 @@ class Simulator {
   void interrupt();
 
   std::mt19937_64 random_;
-  SimWays ways_;
+  SimTransports transports_;
   // Ranks are tried in the order of order_. One turn in calm_ reshuffles it. So with a large calm_
   // some ranks run far ahead and others far behind.
   std::vector<int> order_;

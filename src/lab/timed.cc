@@ -5,8 +5,8 @@
 
 namespace tutti::lab {
 
-TimedMachine::TimedMachine(const Machine& machine, std::vector<Seat> seats)
-    : machine_(machine), seats_(std::move(seats)), desks_(ranks()) {
+TimedMachine::TimedMachine(const Machine& machine, std::vector<Binding> bindings)
+    : machine_(machine), bindings_(std::move(bindings)), desks_(ranks()) {
   for (int rank = 0; rank < ranks(); ++rank) {
     hosts_.push_back(std::make_unique<TimedHost>(*this, rank));
     fabrics_.push_back(std::make_unique<TimedFabric>(*hosts_.back(), desks_.all(), rank));
@@ -23,7 +23,7 @@ bool TimedMachine::run(const Body& body, const Program& program) {
   body_ = &body;
   now_ns_ = 0;
   trace_ = {};
-  ranks_ = std::vector<Rank>(seats_.size());
+  ranks_ = std::vector<Rank>(bindings_.size());
   cores_ = std::vector<Core>(index(machine_.cores));
   for (int rank = 0; rank < ranks(); ++rank) make_ready(rank);
   for (;;) {
@@ -195,14 +195,14 @@ void TimedMachine::compute(int rank) {
   it.phase = Phase::computing;
   it.remaining_ns = program_.compute_ns;
   if (it.remaining_ns == 0) return end_computing(rank);
-  const int core = seats_[index(rank)].rank_core;
+  const int core = bindings_[index(rank)].rank_core;
   cores_[index(core)].computing = rank;
   stirred_.push_back(core);
 }
 
 void TimedMachine::end_computing(int rank) {
   Rank& it = ranks_[index(rank)];
-  const int core = seats_[index(rank)].rank_core;
+  const int core = bindings_[index(rank)].rank_core;
   cores_[index(core)].computing = -1;
   stirred_.push_back(core);
   it.phase = Phase::waiting;
@@ -246,7 +246,7 @@ void TimedMachine::record(int core, int rank, Executor executor, Trace::Kind kin
 // A rank without anything to do polls; a core without a rank has nothing to do.
 void TimedMachine::fill_gaps() {
   std::vector<int> owner(cores_.size(), -1);
-  for (int rank = 0; rank < ranks(); ++rank) owner[index(seats_[index(rank)].rank_core)] = rank;
+  for (int rank = 0; rank < ranks(); ++rank) owner[index(bindings_[index(rank)].rank_core)] = rank;
   std::stable_sort(trace_.spans.begin(), trace_.spans.end(), [](const auto& a, const auto& b) {
     return a.core != b.core ? a.core < b.core : a.begin_ns < b.begin_ns;
   });

@@ -46,7 +46,7 @@ struct Machine {
 };
 
 // Which cores a rank's two executors run on.
-struct Seat {
+struct Binding {
   int rank_core = 0;
   int progress_core = 0;
 };
@@ -121,10 +121,10 @@ class TimedHost {
   void end_work() {}
   // Every rank calls the same here.
   void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
-  void surplus(int, std::size_t, std::size_t) { std::abort(); }
+  void truncation(int, std::size_t, std::size_t) { std::abort(); }
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
-    return {reinterpret_cast<std::uint64_t>(buffer), Way::mapped};
+    return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
   }
   void populate(const void*, std::size_t) const {}
   [[nodiscard]] inline std::byte* map(int peer, const Card& card);
@@ -147,10 +147,10 @@ static_assert(Fabric<TimedFabric>);
 
 class TimedMachine {
  public:
-  // One seat a rank; no two ranks have the same core for themselves.
-  TimedMachine(const Machine& machine, std::vector<Seat> seats);
+  // One binding a rank; no two ranks have the same core for themselves.
+  TimedMachine(const Machine& machine, std::vector<Binding> bindings);
 
-  [[nodiscard]] int ranks() const { return static_cast<int>(seats_.size()); }
+  [[nodiscard]] int ranks() const { return static_cast<int>(bindings_.size()); }
 
   // Runs the program on every rank, from time 0 on, with body(fabric) as the collective. False:
   // some wait for what cannot happen any more. The machine cannot be used again then.
@@ -209,8 +209,8 @@ class TimedMachine {
 
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] int core_of(int rank) const {
-    const Seat& seat = seats_[index(rank)];
-    return ranks_[index(rank)].by == Executor::rank ? seat.rank_core : seat.progress_core;
+    const Binding& binding = bindings_[index(rank)];
+    return ranks_[index(rank)].by == Executor::rank ? binding.rank_core : binding.progress_core;
   }
 
   // How long this core takes to move or fold so many bytes, from so many places. All that is to be
@@ -239,7 +239,7 @@ class TimedMachine {
   void fill_gaps();
 
   Machine machine_;
-  std::vector<Seat> seats_;
+  std::vector<Binding> bindings_;
   VirtualDesks desks_;
   std::vector<std::unique_ptr<TimedHost>> hosts_;
   std::vector<std::unique_ptr<TimedFabric>> fabrics_;

@@ -33,7 +33,7 @@ struct Dimension {
 };
 
 // `size` is a block's bytes when the compiler knows them, or 0: then `block` says it.
-template <class Way, std::size_t size>
+template <class Direction, std::size_t size>
 struct Kernel {
   static void row(std::byte* packed, std::byte* memory, Dimension d, std::size_t block) {
     const std::size_t bytes = size != 0 ? size : block;
@@ -41,12 +41,12 @@ struct Kernel {
     std::size_t left = d.count;
     if constexpr (size != 0)
       for (; left >= 4; left -= 4, packed += 4 * p, memory += 4 * m) {
-        Way::move(packed, memory, bytes);
-        Way::move(packed + p, memory + m, bytes);
-        Way::move(packed + 2 * p, memory + 2 * m, bytes);
-        Way::move(packed + 3 * p, memory + 3 * m, bytes);
+        Direction::move(packed, memory, bytes);
+        Direction::move(packed + p, memory + m, bytes);
+        Direction::move(packed + 2 * p, memory + 2 * m, bytes);
+        Direction::move(packed + 3 * p, memory + 3 * m, bytes);
       }
-    for (; left > 0; --left, packed += p, memory += m) Way::move(packed, memory, bytes);
+    for (; left > 0; --left, packed += p, memory += m) Direction::move(packed, memory, bytes);
   }
 
   // Two dimensions; the packed order has `inner` inside. Memory decides the order of the loops.
@@ -97,7 +97,7 @@ struct Kernel {
     rest(o.begin, o.end, 0, i.begin);
     std::byte* const p = packed + step_of(o.begin, outer.packed) + i.begin * size;
     std::byte* const m = memory + step_of(i.begin, inner.memory) + o.begin * size;
-    if constexpr (Way::packs)
+    if constexpr (Direction::packs)
       Transpose<size>::all(p, outer.packed, m, inner.memory, i.end - i.begin, o.end - o.begin);
     else
       Transpose<size>::all(m, inner.memory, p, outer.packed, o.end - o.begin, i.end - i.begin);
@@ -131,27 +131,27 @@ struct Kernel {
 };
 
 // Calls body(Kernel<...>()) for a block of this many bytes.
-template <class Way, class Body>
+template <class Direction, class Body>
 void with_kernel(std::size_t block, Body body) {
   switch (block) {
     case 1:
-      return body(Kernel<Way, 1>());
+      return body(Kernel<Direction, 1>());
     case 2:
-      return body(Kernel<Way, 2>());
+      return body(Kernel<Direction, 2>());
     case 4:
-      return body(Kernel<Way, 4>());
+      return body(Kernel<Direction, 4>());
     case 8:
-      return body(Kernel<Way, 8>());
+      return body(Kernel<Direction, 8>());
     case 12:
-      return body(Kernel<Way, 12>());
+      return body(Kernel<Direction, 12>());
     case 16:
-      return body(Kernel<Way, 16>());
+      return body(Kernel<Direction, 16>());
     case 24:
-      return body(Kernel<Way, 24>());
+      return body(Kernel<Direction, 24>());
     case 32:
-      return body(Kernel<Way, 32>());
+      return body(Kernel<Direction, 32>());
     default:
-      return body(Kernel<Way, 0>());
+      return body(Kernel<Direction, 0>());
   }
 }
 

@@ -70,7 +70,7 @@ Layout::Layout(Typemap typemap) : bytes_(typemap.bytes()), extent_(typemap.exten
 }
 
 // All arithmetic on `base` is on integers, as MPI_BOTTOM is null.
-template <class Way>
+template <class Direction>
 struct Layout::Walk {
   const Layout& layout;
   std::byte* packed;
@@ -114,7 +114,7 @@ struct Layout::Walk {
 
   void whole_units(std::uintptr_t base, std::size_t count) {
     if (layout.solid_ && layout.gapless_) {
-      Way::move(packed, at(base, layout.runs_[0].offset), count * layout.unit_bytes_);
+      Direction::move(packed, at(base, layout.runs_[0].offset), count * layout.unit_bytes_);
       packed += count * layout.unit_bytes_;
       return;
     }
@@ -139,7 +139,7 @@ struct Layout::Walk {
   void run_of_units(const Run& run, std::uintptr_t base, std::byte* to, std::size_t count) {
     const Dimension units{count, layout.step_, static_cast<std::ptrdiff_t>(layout.unit_bytes_)};
     const Dimension blocks{run.count, run.stride, static_cast<std::ptrdiff_t>(run.block)};
-    with_kernel<Way>(run.block, [&](auto kernel) {
+    with_kernel<Direction>(run.block, [&](auto kernel) {
       for (std::size_t row = 0; row < run.rows; ++row)
         kernel.plane(to + row * run.count * run.block,
                      at(base, run.offset + step_of(row, run.row_stride)), units, blocks, run.block);
@@ -164,7 +164,7 @@ struct Layout::Walk {
 
   void whole_run(const Run& run, std::uintptr_t base) {
     if (run.single()) {
-      Way::move(packed, at(base, run.offset), run.block);
+      Direction::move(packed, at(base, run.offset), run.block);
       packed += run.block;
     } else {
       rows(run, at(base, run.offset), run.rows);
@@ -175,8 +175,8 @@ struct Layout::Walk {
     const std::size_t row_bytes = run.count * run.block;
     const Dimension outer{count, run.row_stride, static_cast<std::ptrdiff_t>(row_bytes)};
     const Dimension inner{run.count, run.stride, static_cast<std::ptrdiff_t>(run.block)};
-    with_kernel<Way>(run.block,
-                     [&](auto kernel) { kernel.plane(packed, memory, outer, inner, run.block); });
+    with_kernel<Direction>(
+        run.block, [&](auto kernel) { kernel.plane(packed, memory, outer, inner, run.block); });
     packed += count * row_bytes;
   }
 
@@ -204,7 +204,7 @@ struct Layout::Walk {
     begin -= i * run.block;
     const auto block = [&] { return memory + step_of(i, run.stride); };
     const auto part = [&](std::size_t some) {
-      Way::move(packed, block() + begin, some);
+      Direction::move(packed, block() + begin, some);
       packed += some;
       bytes -= some;
     };
@@ -215,8 +215,8 @@ struct Layout::Walk {
     }
     if (const std::size_t whole = bytes / run.block; whole > 0) {
       const Dimension blocks{whole, run.stride, static_cast<std::ptrdiff_t>(run.block)};
-      with_kernel<Way>(run.block,
-                       [&](auto kernel) { kernel.row(packed, block(), blocks, run.block); });
+      with_kernel<Direction>(run.block,
+                             [&](auto kernel) { kernel.row(packed, block(), blocks, run.block); });
       packed += whole * run.block;
       bytes -= whole * run.block;
       i += whole;

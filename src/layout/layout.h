@@ -40,7 +40,7 @@ class Layout {
 
  private:
   // What a walk over a part of a layout needs; `packed` moves on with it.
-  template <class Way>
+  template <class Direction>
   struct Walk;
 
   // An element is `units_` units, each of all the runs, `step_` bytes apart. Where elements follow

@@ -42,8 +42,8 @@ const char* Reach::map_commons(const Introduction& peer, const Allowed& allowed,
   if (!mapped) return "no address space for the peer's commons";
   window_.keep_from_children();
   base_ = peer.base;
-  const auto* probe =
-      reinterpret_cast<const volatile std::uint64_t*>(map({peer.mapped_probe, Way::mapped, 1}));
+  const auto* probe = reinterpret_cast<const volatile std::uint64_t*>(
+      map({peer.mapped_probe, Transport::mapped, 1}));
   if (*probe == peer.nonce) return "";
   window_.unmap();
   return something_else;

@@ -18,13 +18,13 @@ std::uint64_t g_probe = 0;
 
 }  // namespace
 
-const char* name_of(Way way) {
-  switch (way) {
-    case Way::mapped:
+const char* name_of(Transport transport) {
+  switch (transport) {
+    case Transport::mapped:
       return "commons";
-    case Way::copied:
+    case Transport::copied:
       return "cma";
-    case Way::staged:
+    case Transport::staged:
       return "bounce";
   }
   return "?";
@@ -55,22 +55,23 @@ Introduction introduce(const Allowed& allowed) {
   return self;
 }
 
-Card offer(const void* buffer, std::size_t bytes, const Ways& ways, bool full) {
-  const std::byte* in_range = ways.mapped ? commons::offer(buffer, bytes, full) : nullptr;
-  if (in_range != nullptr && commons::offset_of(in_range) + bytes <= ways.window_bytes) {
-    return {reinterpret_cast<std::uint64_t>(in_range), Way::mapped,
+Card offer(const void* buffer, std::size_t bytes, const Transports& transports, bool full) {
+  const std::byte* in_range = transports.mapped ? commons::offer(buffer, bytes, full) : nullptr;
+  if (in_range != nullptr && commons::offset_of(in_range) + bytes <= transports.window_bytes) {
+    return {reinterpret_cast<std::uint64_t>(in_range), Transport::mapped,
             static_cast<std::uint32_t>((bytes >> 20) + 1)};
   }
-  return {reinterpret_cast<std::uint64_t>(buffer), ways.copied ? Way::copied : Way::staged};
+  return {reinterpret_cast<std::uint64_t>(buffer),
+          transports.copied ? Transport::copied : Transport::staged};
 }
 
-const char* Reach::why_not(Way way) const {
-  switch (way) {
-    case Way::mapped:
+const char* Reach::why_not(Transport transport) const {
+  switch (transport) {
+    case Transport::mapped:
       return no_commons_;
-    case Way::copied:
+    case Transport::copied:
       return no_cma_;
-    case Way::staged:
+    case Transport::staged:
       return "";
   }
   return "";

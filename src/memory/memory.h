@@ -2,7 +2,7 @@
 // memory: the contract "reach a peer's buffer".
 //
 // The owner of a buffer publishes a Card that says how its buffer can be reached; what a peer then
-// does is its own decision. Words: docs/glossary.md. Ways, best first:
+// does is its own decision. Words: docs/glossary.md. Transports, best first:
 //  - mapped: it lies in the owner's commons, which the peer has mapped: plain loads and stores.
 //  - copied: the kernel copies (process_vm_readv, process_vm_writev).
 //  - staged: neither; the owner must pass the bytes through the node segment, piece by piece.
@@ -25,12 +25,12 @@
 
 namespace tutti::memory {
 
-enum class Way : std::uint32_t { mapped, copied, staged };
-[[nodiscard]] const char* name_of(Way way);
+enum class Transport : std::uint32_t { mapped, copied, staged };
+[[nodiscard]] const char* name_of(Transport transport);
 
 struct Card {
   std::uint64_t address = 0;  // in the owner's address space; mapped: in the range of its commons
-  Way way = Way::staged;
+  Transport transport = Transport::staged;
   std::uint32_t mebibytes = 0;  // from `address` to behind the buffer, rounded up
 };
 
@@ -67,7 +67,7 @@ class Reach {
   [[nodiscard]] bool lacks_descriptor() const { return lacks_descriptor_; }
   void open_commons(const Introduction& peer, const Allowed& allowed, int fd);
 
-  [[nodiscard]] const char* why_not(Way way) const;
+  [[nodiscard]] const char* why_not(Transport transport) const;
   // The pages of the peer that this process has seen no longer count as its own.
   void forget() const { window_.forget(); }
   // Keeps nothing of the peer's memory alive any more, which nobody reaches for again.
@@ -86,7 +86,7 @@ class Reach {
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
-    if (card.way != Way::mapped) return nullptr;
+    if (card.transport != Transport::mapped) return nullptr;
     const std::size_t offset = card.address - base_;
     window_.open_to(offset + (std::size_t{card.mebibytes} << 20));
     return window_.base() + offset;
@@ -111,14 +111,15 @@ class Reach {
 
 // The card for a buffer of this process, given which ways all of its peers have, and how much of
 // each other's commons all have mapped.
-struct Ways {
+struct Transports {
   bool mapped = false;
   bool copied = false;
   std::uint64_t window_bytes = ~std::uint64_t{0};
   Windows* windows = nullptr;  // in which mapped buffers are seen
-  bool detours = true;         // what only the kernel can copy may go through the segment
+  bool may_cico = true;        // what only the kernel can copy may go through the segment
 };
 // `full`: every byte of the buffer belongs to the collective.
-[[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Ways& ways, bool full = true);
+[[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Transports& transports,
+                         bool full = true);
 
 }  // namespace tutti::memory

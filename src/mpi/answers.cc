@@ -19,30 +19,30 @@ int Answers<H>::answer(Call<H>& call) {
 }
 
 template <class H>
-int Answers<H>::fail(const Call<H>& call, engine::Trouble trouble) {
-  const bool was_revoked = trouble == engine::Trouble::told && call.team->revoked();
-  if (was_revoked || trouble == engine::Trouble::left) {
+int Answers<H>::fail(const Call<H>& call, engine::ErrorCode error_code) {
+  const bool was_revoked = error_code == engine::ErrorCode::peer_error && call.team->revoked();
+  if (was_revoked || error_code == engine::ErrorCode::left) {
     (void)leave(call,
                 was_revoked ? revoked_by_program : "an earlier call on the communicator failed");
     return left;
   }
-  const int code = code_of(trouble);
+  const int code = code_of(error_code);
   native_.comm_call_errhandler(call.site.comm, code);
   return code;
 }
 
 template <class H>
-int Answers<H>::code_of(engine::Trouble trouble) const {
+int Answers<H>::code_of(engine::ErrorCode error_code) const {
   const ErrorClasses classes = error_classes(native_.family);
-  return trouble == engine::Trouble::truncated ? classes.truncate : classes.other;
+  return error_code == engine::ErrorCode::truncated ? classes.truncate : classes.other;
 }
 
 template <class H>
 int Answers<H>::code_of(const Started<H>& failed) const {
-  const engine::Trouble trouble = failed.trouble.load(std::memory_order_relaxed);
-  if (trouble == engine::Trouble::told && failed.call.team->revoked())
+  const engine::ErrorCode error_code = failed.error_code.load(std::memory_order_relaxed);
+  if (error_code == engine::ErrorCode::peer_error && failed.call.team->revoked())
     return error_classes(native_.family).revoked;
-  return code_of(trouble);
+  return code_of(error_code);
 }
 
 template class Answers<int>;

@@ -3,7 +3,7 @@
 // go to the error handler of the communicator, as the MPI's would. What was left is noted.
 #pragma once
 
-#include "engine/trouble.h"
+#include "engine/error_code.h"
 #include "mpi/call.h"
 #include "mpi/ledger.h"
 #include "mpi/native.h"
@@ -29,10 +29,10 @@ class Answers {
     ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
     return false;
   }
-  // Of a call that has met trouble: what the entry returns, or `left`.
-  [[nodiscard]] int fail(const Call<H>& call, engine::Trouble trouble);
-  // What a trouble is to the communicator's error handler; the default one ends the job.
-  [[nodiscard]] int code_of(engine::Trouble trouble) const;
+  // Of a call that has met error: what the entry returns, or `left`.
+  [[nodiscard]] int fail(const Call<H>& call, engine::ErrorCode error_code);
+  // What an error is to the communicator's error handler; the default one ends the job.
+  [[nodiscard]] int code_of(engine::ErrorCode error_code) const;
   [[nodiscard]] int code_of(const Started<H>& failed) const;
 
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "coll/work.h"
+#include "mpi/call_buffers.h"
 #include "mpi/reduction.h"
-#include "mpi/side.h"
 
 namespace tutti::engine {
 class Team;
@@ -44,10 +44,10 @@ struct Call {
   int rank = 0, size = 1;
   bool at_once = false;  // there is nobody to talk to, or nothing to say
   coll::Work work;
-  Side<H> out{site}, in{site};  // what is sent, what is received
-  bool alike = false;           // both sides have the same counts and types
-  Few<coll::Slice> parts;       // of what is computed
-  Temporary copy;               // of operands
+  CallBuffers<H> out{site}, in{site};  // what is sent, what is received
+  bool alike = false;                  // both sides have the same counts and types
+  SmallVector<coll::Slice> parts;      // of what is computed
+  Temporary copy;                      // of operands
   std::unique_ptr<Reduction<H>> reduction;
 
  private:

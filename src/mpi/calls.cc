@@ -11,7 +11,7 @@ namespace {
 constexpr int everyone = -1;  // as `root`, for Allreduce
 
 template <class H>
-bool take_barrier(Front<H>& front, Call<H>& call) {
+bool prepare_barrier(Front<H>& front, Call<H>& call) {
   return front.find_team(call, Collective::barrier);
 }
 
@@ -21,21 +21,21 @@ template <class H>
                                       const Described<H>& element, int root) {
   const bool with_devices = devices::present();
   const bool sends = call.rank == root;
-  Side<H>& side = sends ? call.out : call.in;
-  side.flatten();
-  side.add(buffer, 0, count, element);
+  CallBuffers<H>& buffers = sends ? call.out : call.in;
+  buffers.flatten();
+  buffers.add(buffer, 0, count, element);
   if (with_devices) {
     call.work.root = root;
-    if (!front.serves(call, side.is_on_device())) return false;
+    if (!front.serves(call, buffers.is_on_device())) return false;
   }
-  side.settle(sends, with_devices);
-  const coll::Block& block = side.blocks()[0];
+  buffers.settle(sends, with_devices);
+  const coll::Block& block = buffers.blocks()[0];
   call.work = {.recv = block.address, .count = block.bytes, .root = root};
   return block.address != nullptr;
 }
 
 template <class H>
-bool take_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H type, int root) {
+bool prepare_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H type, int root) {
   if (!front.find_team(call, Collective::bcast) || count < 0 || !front.is_member(call, root))
     return false;
   Described<H> element;
@@ -123,8 +123,8 @@ template <class H>
 }
 
 template <class H>
-bool take_reduction(Front<H>& front, Call<H>& call, const void* send, void* recv, Count count,
-                    H type, H op, int root) {
+bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* recv, Count count,
+                       H type, H op, int root) {
   const bool all = root == everyone;
   if (!front.find_team(call, all ? Collective::allreduce : Collective::reduce) || count < 0)
     return false;
@@ -187,8 +187,8 @@ bool take_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, void*
 }
 
 template <class H>
-bool take_scan(Front<H>& front, Call<H>& call, Collective collective, const void* send, void* recv,
-               Count count, H type, H op) {
+bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const void* send,
+                  void* recv, Count count, H type, H op) {
   if (!front.find_team(call, collective) || count < 0) return false;
   call.work.send = send == front.native.in_place ? recv : send;
   call.work.recv = recv;
@@ -204,21 +204,21 @@ bool take_scan(Front<H>& front, Call<H>& call, Collective collective, const void
 template <class H>
 int barrier(Word comm) {
   const int code = Front<H>::enter(
-      comm, [](Front<H>& front, Call<H>& call) { return take_barrier(front, call); });
+      comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); });
   return code != left ? code : Front<H>::self().native.barrier(handle_from<H>(comm));
 }
 
 template <class H>
 int ibarrier(Word comm, void* request) {
   const int code = Front<H>::enter(
-      comm, [](Front<H>& front, Call<H>& call) { return take_barrier(front, call); }, request);
+      comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); }, request);
   return code != left ? code : Front<H>::self().native.ibarrier(handle_from<H>(comm), request);
 }
 
 template <class H, class N, class D, class... Request>
 int bcast(void* buffer, N count, Word type, int root, Word comm, Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_bcast(front, call, buffer, count, handle_from<H>(type), root);
+    return prepare_bcast(front, call, buffer, count, handle_from<H>(type), root);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -232,8 +232,8 @@ int reduce(const void* send, void* recv, N count, Word type, Word op, int root, 
            Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     return root >= 0 &&  // MPI_ROOT and MPI_PROC_NULL are for intercommunicators
-           take_reduction(front, call, send, recv, count, handle_from<H>(type), handle_from<H>(op),
-                          root);
+           prepare_reduction(front, call, send, recv, count, handle_from<H>(type),
+                             handle_from<H>(op), root);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -246,8 +246,8 @@ template <class H, class N, class D, class... Request>
 int allreduce(const void* send, void* recv, N count, Word type, Word op, Word comm,
               Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_reduction(front, call, send, recv, count, handle_from<H>(type), handle_from<H>(op),
-                          everyone);
+    return prepare_reduction(front, call, send, recv, count, handle_from<H>(type),
+                             handle_from<H>(op), everyone);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -287,8 +287,8 @@ int reduce_scatter_block(const void* send, void* recv, N count, Word type, Word 
 template <class H, class N, class D, class... Request>
 int scan(const void* send, void* recv, N count, Word type, Word op, Word comm, Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_scan(front, call, Collective::scan, send, recv, count, handle_from<H>(type),
-                     handle_from<H>(op));
+    return prepare_scan(front, call, Collective::scan, send, recv, count, handle_from<H>(type),
+                        handle_from<H>(op));
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -301,8 +301,8 @@ template <class H, class N, class D, class... Request>
 int exscan(const void* send, void* recv, N count, Word type, Word op, Word comm,
            Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_scan(front, call, Collective::exscan, send, recv, count, handle_from<H>(type),
-                     handle_from<H>(op));
+    return prepare_scan(front, call, Collective::exscan, send, recv, count, handle_from<H>(type),
+                        handle_from<H>(op));
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(

@@ -49,94 +49,95 @@ void Communicators<H>::join_world() {
     native_.group_incl(all, node_->size(), members.data(), &node_group_);
     native_.group_free(&all);
   }
-  (void)name_seat(native_.world, 1);
+  (void)name_state(native_.world, 1);
 }
 
 // Nothing to do where MPI_Init was not seen.
 template <class H>
 void Communicators<H>::leave_world() {
-  if (seat_of(native_.world, false) != nullptr) native_.comm_delete_attr(native_.world, keyval_);
+  if (state_of(native_.world, false) != nullptr) native_.comm_delete_attr(native_.world, keyval_);
 }
 
 template <class H>
-Seat* Communicators<H>::look_up_seat(H comm, bool may_take) {
+CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (!found && !may_take) return nullptr;
-  return found ? static_cast<Seat*>(value) : take_seat(comm);
+  return found ? static_cast<CommState*>(value) : make_state(comm);
 }
 
 // When a communicator is made, or at its first blocking collective: all of its members are there,
 // so that they can talk.
 template <class H>
-Seat* Communicators<H>::take_seat(H comm) {
-  auto seat = std::make_unique<Seat>();
+CommState* Communicators<H>::make_state(H comm) {
+  auto state = std::make_unique<CommState>();
   int inter = 0, threads = 0, size = 0;
   native_.comm_test_inter(comm, &inter);
   if (native_.comm_test_threadcomm != nullptr) native_.comm_test_threadcomm(comm, &threads);
   native_.comm_size(comm, &size);
   if (inter)
-    seat->why = "intercommunicator";
+    state->why = "intercommunicator";
   else if (threads)
-    seat->why = "its ranks are threads";
+    state->why = "its ranks are threads";
   else if (size == 1)
-    seat->alone = true;
+    state->alone = true;
   else if (absentees_.apart())
-    seat->why = "some ranks run without Tutti";
+    state->why = "some ranks run without Tutti";
   else if (has_strangers(comm, size))
-    seat->why = "its ranks were started apart";
+    state->why = "its ranks were started apart";
   else if (absentees_.has_absentees(comm, size))
-    seat->why = "some ranks run without Tutti";
+    state->why = "some ranks run without Tutti";
   else
-    seat->team = engine::Team::create(exchange(comm), home(), seat->why);
-  if (seat->team != nullptr && seat->team->has_devices()) devices::expect();
-  if (seat->team != nullptr) settle_at(seat->team->node());
-  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
-  return seat.release();
+    state->team = engine::Team::create(exchange(comm), home(), state->why);
+  if (state->team != nullptr && state->team->has_devices()) devices::expect();
+  if (state->team != nullptr) settle_at(state->team->node());
+  if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
+  return state.release();
 }
 
 // To be settled when it is first used, so that to make and free communicators costs little.
 template <class H>
-Seat* Communicators<H>::name_seat(H comm, std::uint64_t name) {
-  auto seat = std::make_unique<Seat>();
-  seat->name = name;
-  seat->settled = false;
-  if (native_.comm_set_attr(comm, keyval_, seat.get()) != 0) return nullptr;
-  return seat.release();
+CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
+  auto state = std::make_unique<CommState>();
+  state->name = name;
+  state->settled = false;
+  if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
+  return state.release();
 }
 
 template <class H>
-void Communicators<H>::settle(H comm, Seat& seat) {
-  if (seat.settled.load(std::memory_order_acquire)) return;
+void Communicators<H>::settle(H comm, CommState& state) {
+  if (state.settled.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(settling_);
-  if (seat.settled) return;
+  if (state.settled) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
   if (inter) {
-    seat.why = "intercommunicator";
+    state.why = "intercommunicator";
   } else if (size == 1) {
-    seat.alone = true;
+    state.alone = true;
   } else if (node_ == nullptr) {
-    seat.why = no_node_;
+    state.why = no_node_;
   } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
-    seat.why = "its ranks are on several nodes";
+    state.why = "its ranks are on several nodes";
   } else {
-    join_team(comm, seat, std::move(members));
+    join_team(comm, state, std::move(members));
   }
-  seat.settled.store(true, std::memory_order_release);
+  state.settled.store(true, std::memory_order_release);
 }
 
 template <class H>
-void Communicators<H>::join_team(H comm, Seat& seat, std::vector<int> members) {
+void Communicators<H>::join_team(H comm, CommState& state, std::vector<int> members) {
   int rank = 0;
   native_.comm_rank(comm, &rank);
   // Communicators of one MPI_Comm_split differ in their members.
-  const std::uint64_t name = mix(seat.name, static_cast<std::uint64_t>(members[0]));
+  const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(members[0]));
   const bool has_devices = devices::present() || node_->has_devices();
-  seat.team = engine::Team::join(node_, name | 1, std::move(members), rank, has_devices, seat.why);
-  if (seat.team != nullptr && seat.team->has_devices()) devices::expect();
+  state.team =
+      engine::Team::join(node_, name | 1, std::move(members), rank, has_devices, state.why);
+  if (state.team != nullptr && state.team->has_devices()) devices::expect();
 }
 
 // Of its members; none if some are on other nodes.
@@ -164,26 +165,26 @@ bool Communicators<H>::has_strangers(H comm, int size) {
 
 template <class H>
 void Communicators<H>::made(H parent, H comm) {
-  Seat* from = parent != native_.null_comm ? seat_of(parent, false) : nullptr;
+  CommState* from = parent != native_.null_comm ? state_of(parent, false) : nullptr;
   if (from != nullptr && from->name != 0) {
     const std::uint64_t name = mix(from->name, ++from->children);
-    if (comm != native_.null_comm) (void)name_seat(comm, name);
+    if (comm != native_.null_comm) (void)name_state(comm, name);
     return;
   }
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
-  if (comm != native_.null_comm) (void)seat_of(comm, true);
+  if (comm != native_.null_comm) (void)state_of(comm, true);
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.
 template <class H>
 void Communicators<H>::revoke(H comm) {
-  Seat* seat = seat_of(comm, false);
-  if (seat == nullptr) return;
-  settle(comm, *seat);  // others may wait in it
-  if (seat->team != nullptr) seat->team->revoke();
-  if (seat->alone) {
-    seat->why = revoked_by_program;
-    seat->alone = false;
+  CommState* state = state_of(comm, false);
+  if (state == nullptr) return;
+  settle(comm, *state);  // others may wait in it
+  if (state->team != nullptr) state->team->revoke();
+  if (state->alone) {
+    state->why = revoked_by_program;
+    state->alone = false;
   }
 }
 
@@ -221,9 +222,9 @@ int Communicators<H>::on_copy(H, int, void*, void*, void*, int* flag) {
 template <class H>
 int Communicators<H>::on_delete(H, int, void* value, void*) {
   deletions_.fetch_add(1, std::memory_order_relaxed);
-  auto* seat = static_cast<Seat*>(value);
-  if (seat->team != nullptr) seat->team->disband();
-  delete seat;
+  auto* state = static_cast<CommState*>(value);
+  if (state->team != nullptr) state->team->disband();
+  delete state;
   return 0;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A seat for each communicator: its team, or why it has none. Where all ranks of MPI_COMM_WORLD
+// A state for each communicator: its team, or why it has none. Where all ranks of MPI_COMM_WORLD
 // know each other's nodes, communicators that are made of it cost an attribute of the MPI, and
 // become teams when they are first used. Others become teams when they are made, or at their first
 // blocking collective: all members are there then, and talk.
 //
-// To look up the seat that a thread looked up last takes a few instructions.
+// To look up the state that a thread looked up last takes a few instructions.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace tutti::mpi {
 inline constexpr const char* revoked_by_program = "the program has revoked the communicator";
 
 // What a communicator's attribute points to.
-struct Seat {
+struct CommState {
   std::shared_ptr<engine::Team> team;
   const char* why = "";            // there is no team
   std::atomic<bool> alone{false};  // of one rank, which needs none
@@ -53,25 +53,25 @@ class Communicators {
   // is said on the node.
   void join_world();
   // Collective, of the world where some ranks have no Tutti.
-  void give_up_world() { (void)take_seat(native_.world); }
+  void give_up_world() { (void)make_state(native_.world); }
   void leave_world();
 
   // nullptr: it has none. `may_take`: all members are in the call, so that it may be made.
-  [[nodiscard]] Seat* seat_of(H comm, bool may_take) {
+  [[nodiscard]] CommState* state_of(H comm, bool may_take) {
     // An MPI takes longer to look up an attribute than Tutti for a small collective.
     Recent& last = recent();
     const std::uint64_t deletions = deletions_.load(std::memory_order_relaxed);
-    if (last.seat != nullptr && last.comm == comm && last.deletions == deletions) [[likely]]
-      return last.seat;
-    Seat* seat = look_up_seat(comm, may_take);
-    if (seat == nullptr) return nullptr;
+    if (last.state != nullptr && last.comm == comm && last.deletions == deletions) [[likely]]
+      return last.state;
+    CommState* state = look_up_state(comm, may_take);
+    if (state == nullptr) return nullptr;
     last.comm = comm;
-    last.seat = seat;
+    last.state = state;
     last.deletions = deletions;
-    return seat;
+    return state;
   }
-  // Before a seat without a team is used.
-  void settle(H comm, Seat& seat);
+  // Before a state without a team is used.
+  void settle(H comm, CommState& state);
 
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
   void made(H parent, H comm);
@@ -88,24 +88,24 @@ class Communicators {
   // What a thread looked up last.
   struct Recent {
     H comm{};
-    Seat* seat = nullptr;
+    CommState* state = nullptr;
     std::uint64_t deletions = 0;
   };
   [[nodiscard]] static Recent& recent() {
     thread_local Recent value;
     return value;
   }
-  [[nodiscard]] Seat* look_up_seat(H comm, bool may_take);
-  Seat* take_seat(H comm);
-  Seat* name_seat(H comm, std::uint64_t name);
-  void join_team(H comm, Seat& seat, std::vector<int> members);
+  [[nodiscard]] CommState* look_up_state(H comm, bool may_take);
+  CommState* make_state(H comm);
+  CommState* name_state(H comm, std::uint64_t name);
+  void join_team(H comm, CommState& state, std::vector<int> members);
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
-  static inline std::atomic<std::uint64_t> deletions_{0};  // of seats: one looked up may be gone
+  static inline std::atomic<std::uint64_t> deletions_{0};  // of states: one looked up may be gone
 
   const Native<H>& native_;
   World<H>& world_;

@@ -48,9 +48,9 @@ class Front {
     if (!prepare(front, call)) return left;
     if (call.at_once) [[unlikely]]
       return front.answers.answer(call);
-    const engine::Trouble trouble = call.team->run(call.collective, call.work);
-    if (trouble != engine::Trouble::none) [[unlikely]]
-      return front.answers.fail(call, trouble);
+    const engine::ErrorCode error_code = call.team->run(call.collective, call.work);
+    if (error_code != engine::ErrorCode::none) [[unlikely]]
+      return front.answers.fail(call, error_code);
     call.conclude(call.work);
     fabric::Upkeep::after_call(call.team->calls());
     return 0;
@@ -72,15 +72,15 @@ class Front {
     call.collective = collective;
     if (!life.is_ready()) return false;
     if (world.in_finalize() || call.site.comm == native.null_comm) return false;
-    Seat* seat = communicators.seat_of(call.site.comm, call.blocking());
-    if (seat == nullptr) return leave(call, "its members have not met on this communicator");
-    if (seat->team == nullptr) [[unlikely]] {
-      communicators.settle(call.site.comm, *seat);
-      if (seat->alone) return call.at_once = true;
-      if (seat->team == nullptr) return leave(call, seat->why);
+    CommState* state = communicators.state_of(call.site.comm, call.blocking());
+    if (state == nullptr) return leave(call, "its members have not met on this communicator");
+    if (state->team == nullptr) [[unlikely]] {
+      communicators.settle(call.site.comm, *state);
+      if (state->alone) return call.at_once = true;
+      if (state->team == nullptr) return leave(call, state->why);
     }
-    if (!call.blocking() && seat->team->revoked()) return leave(call, revoked_by_program);
-    call.team = seat->team.get();
+    if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
+    call.team = state->team.get();
     call.rank = call.team->rank();
     call.size = call.team->size();
     return true;

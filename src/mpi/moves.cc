@@ -6,50 +6,50 @@ namespace tutti::mpi {
 namespace {
 
 template <class H>
-bool add_others(Front<H>& front, Side<H>& side, const void* base, Count count, H type,
+bool add_others(Front<H>& front, CallBuffers<H>& buffers, const void* base, Count count, H type,
                 int members) {
   Described<H> element;
   if (!front.datatypes.describe(type, element)) return false;
-  for (int i = 0; i < members; ++i) side.add(base, i * count * element.extent, count, element);
+  for (int i = 0; i < members; ++i) buffers.add(base, i * count * element.extent, count, element);
   return true;
 }
 
 // Blocks of `count` elements one after the other, one for each of `members`.
 template <class H>
-[[gnu::always_inline]] inline bool add_evenly(Front<H>& front, Side<H>& side, const void* base,
-                                              Count count, H type, int members) {
+[[gnu::always_inline]] inline bool add_evenly(Front<H>& front, CallBuffers<H>& buffers,
+                                              const void* base, Count count, H type, int members) {
   if (count < 0) return false;
   const auto* slot = front.datatypes.predefined().slot_of(type);
   const std::size_t each = slot != nullptr ? slot->dense_bytes.load(std::memory_order_relaxed) : 0;
   if (each == 0) [[unlikely]]
-    return add_others(front, side, base, count, type, members);
-  side.add_row(base, static_cast<std::size_t>(count) * each, members);
+    return add_others(front, buffers, base, count, type, members);
+  buffers.add_row(base, static_cast<std::size_t>(count) * each, members);
   return true;
 }
 
 template <class H, class N, class D>
-bool add_listed(Front<H>& front, Side<H>& side, const void* base, const N* counts,
+bool add_listed(Front<H>& front, CallBuffers<H>& buffers, const void* base, const N* counts,
                 const D* displacements, H type, int members) {
   Described<H> element;
   if (!front.datatypes.describe(type, element) || counts == nullptr || displacements == nullptr)
     return false;
   for (int i = 0; i < members; ++i) {
     if (counts[i] < 0) return false;
-    side.add(base, displacements[i] * element.extent, counts[i], element);
+    buffers.add(base, displacements[i] * element.extent, counts[i], element);
   }
   return true;
 }
 
 // Alltoallw: a type for each member, and displacements in bytes.
 template <class H, class N, class D>
-bool add_typed(Front<H>& front, Side<H>& side, const void* base, const N* counts,
+bool add_typed(Front<H>& front, CallBuffers<H>& buffers, const void* base, const N* counts,
                const D* displacements, const H* types, int members) {
   if (counts == nullptr || displacements == nullptr || types == nullptr) return false;
   for (int i = 0; i < members; ++i) {
     Described<H> element;
     if (counts[i] < 0 || (counts[i] > 0 && !front.datatypes.describe(types[i], element)))
       return false;
-    side.add(base, displacements[i], counts[i], element);
+    buffers.add(base, displacements[i], counts[i], element);
   }
   return true;
 }
@@ -82,10 +82,10 @@ template <class H>
 }
 
 template <class H, class Add>
-[[gnu::always_inline]] inline bool take_gather(Front<H>& front, Call<H>& call,
-                                               Collective collective, const void* send,
-                                               Count send_count, H send_type, const void* recv,
-                                               int root, Add add_in) {
+[[gnu::always_inline]] inline bool prepare_gather(Front<H>& front, Call<H>& call,
+                                                  Collective collective, const void* send,
+                                                  Count send_count, H send_type, const void* recv,
+                                                  int root, Add add_in) {
   const bool even = collective == Collective::gather;
   if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
     return false;
@@ -103,10 +103,10 @@ template <class H, class Add>
 }
 
 template <class H, class Add>
-[[gnu::always_inline]] inline bool take_scatter(Front<H>& front, Call<H>& call,
-                                                Collective collective, Add add_out,
-                                                const void* send, void* recv, Count recv_count,
-                                                H recv_type, int root) {
+[[gnu::always_inline]] inline bool prepare_scatter(Front<H>& front, Call<H>& call,
+                                                   Collective collective, Add add_out,
+                                                   const void* send, void* recv, Count recv_count,
+                                                   H recv_type, int root) {
   const bool even = collective == Collective::scatter;
   if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
     return false;
@@ -124,10 +124,10 @@ template <class H, class Add>
 }
 
 template <class H, class Add>
-[[gnu::always_inline]] inline bool take_allgather(Front<H>& front, Call<H>& call,
-                                                  Collective collective, const void* send,
-                                                  Count send_count, H send_type, const void* recv,
-                                                  Add add_in) {
+[[gnu::always_inline]] inline bool prepare_allgather(Front<H>& front, Call<H>& call,
+                                                     Collective collective, const void* send,
+                                                     Count send_count, H send_type,
+                                                     const void* recv, Add add_in) {
   if (!front.find_team(call, collective) || recv == front.native.in_place) return false;
   if (!add_in(front, call.in, call.size)) return false;
   const std::size_t bytes =
@@ -146,9 +146,10 @@ template <class H, class Add>
 }
 
 template <class H, class AddOut, class AddIn>
-[[gnu::always_inline]] inline bool take_alltoall(Front<H>& front, Call<H>& call,
-                                                 Collective collective, AddOut add_out,
-                                                 AddIn add_in, const void* send, const void* recv) {
+[[gnu::always_inline]] inline bool prepare_alltoall(Front<H>& front, Call<H>& call,
+                                                    Collective collective, AddOut add_out,
+                                                    AddIn add_in, const void* send,
+                                                    const void* recv) {
   const bool even = collective == Collective::alltoall;
   if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
     return false;
@@ -169,13 +170,13 @@ template <class H, class AddOut, class AddIn>
 template <class H, class N, class D, class... Request>
 int gather(const void* send, N send_count, Word send_type, void* recv, N recv_count, Word recv_type,
            int root, Word comm, Request... request) {
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type && send_count == recv_count;
-    return take_gather(front, call, Collective::gather, send, send_count, handle_from<H>(send_type),
-                       recv, root, add_in);
+    return prepare_gather(front, call, Collective::gather, send, send_count,
+                          handle_from<H>(send_type), recv, root, add_in);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -187,13 +188,13 @@ int gather(const void* send, N send_count, Word send_type, void* recv, N recv_co
 template <class H, class N, class D, class... Request>
 int gatherv(const void* send, N send_count, Word send_type, void* recv, const N* counts,
             const D* displacements, Word recv_type, int root, Word comm, Request... request) {
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type;
-    return take_gather(front, call, Collective::gatherv, send, send_count,
-                       handle_from<H>(send_type), recv, root, add_in);
+    return prepare_gather(front, call, Collective::gatherv, send, send_count,
+                          handle_from<H>(send_type), recv, root, add_in);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   const bool mine = Front<H>::self().left_calls.has_root_arguments(root, handle_from<H>(comm));
@@ -207,13 +208,13 @@ int gatherv(const void* send, N send_count, Word send_type, void* recv, const N*
 template <class H, class N, class D, class... Request>
 int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_count,
             Word recv_type, int root, Word comm, Request... request) {
-  const auto add_out = [&](Front<H>& front, Side<H>& out, int members) TUTTI_INLINE {
+  const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_evenly(front, out, send, send_count, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type && send_count == recv_count;
-    return take_scatter(front, call, Collective::scatter, add_out, send, recv, recv_count,
-                        handle_from<H>(recv_type), root);
+    return prepare_scatter(front, call, Collective::scatter, add_out, send, recv, recv_count,
+                           handle_from<H>(recv_type), root);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -225,13 +226,13 @@ int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_c
 template <class H, class N, class D, class... Request>
 int scatterv(const void* send, const N* counts, const D* displacements, Word send_type, void* recv,
              N recv_count, Word recv_type, int root, Word comm, Request... request) {
-  const auto add_out = [&](Front<H>& front, Side<H>& out, int members) TUTTI_INLINE {
+  const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_listed(front, out, send, counts, displacements, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type;
-    return take_scatter(front, call, Collective::scatterv, add_out, send, recv, recv_count,
-                        handle_from<H>(recv_type), root);
+    return prepare_scatter(front, call, Collective::scatterv, add_out, send, recv, recv_count,
+                           handle_from<H>(recv_type), root);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   const bool mine = Front<H>::self().left_calls.has_root_arguments(root, handle_from<H>(comm));
@@ -245,13 +246,13 @@ int scatterv(const void* send, const N* counts, const D* displacements, Word sen
 template <class H, class N, class D, class... Request>
 int allgather(const void* send, N send_count, Word send_type, void* recv, N recv_count,
               Word recv_type, Word comm, Request... request) {
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type && send_count == recv_count;
-    return take_allgather(front, call, Collective::allgather, send, send_count,
-                          handle_from<H>(send_type), recv, add_in);
+    return prepare_allgather(front, call, Collective::allgather, send, send_count,
+                             handle_from<H>(send_type), recv, add_in);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -263,13 +264,13 @@ int allgather(const void* send, N send_count, Word send_type, void* recv, N recv
 template <class H, class N, class D, class... Request>
 int allgatherv(const void* send, N send_count, Word send_type, void* recv, const N* counts,
                const D* displacements, Word recv_type, Word comm, Request... request) {
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type;
-    return take_allgather(front, call, Collective::allgatherv, send, send_count,
-                          handle_from<H>(send_type), recv, add_in);
+    return prepare_allgather(front, call, Collective::allgatherv, send, send_count,
+                             handle_from<H>(send_type), recv, add_in);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -281,15 +282,15 @@ int allgatherv(const void* send, N send_count, Word send_type, void* recv, const
 template <class H, class N, class D, class... Request>
 int alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_count,
              Word recv_type, Word comm, Request... request) {
-  const auto add_out = [&](Front<H>& front, Side<H>& out, int members) TUTTI_INLINE {
+  const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_evenly(front, out, send, send_count, handle_from<H>(send_type), members);
   };
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type && send_count == recv_count;
-    return take_alltoall(front, call, Collective::alltoall, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, Collective::alltoall, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -302,17 +303,17 @@ template <class H, class N, class D, class... Request>
 int alltoallv(const void* send, const N* send_counts, const D* send_displacements, Word send_type,
               void* recv, const N* recv_counts, const D* recv_displacements, Word recv_type,
               Word comm, Request... request) {
-  const auto add_out = [&](Front<H>& front, Side<H>& out, int members) TUTTI_INLINE {
+  const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_listed(front, out, send, send_counts, send_displacements, handle_from<H>(send_type),
                       members);
   };
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_listed(front, in, recv, recv_counts, recv_displacements, handle_from<H>(recv_type),
                       members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_type == recv_type && send_counts == recv_counts;
-    return take_alltoall(front, call, Collective::alltoallv, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, Collective::alltoallv, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   const bool moves = send != Front<H>::self().native.in_place;
@@ -330,15 +331,15 @@ int alltoallw(const void* send, const N* send_counts, const D* send_displacement
   // Arrays of handles are the MPI's own, whatever the size of a word.
   const auto* send_handles = reinterpret_cast<const H*>(send_types);
   const auto* recv_handles = reinterpret_cast<const H*>(recv_types);
-  const auto add_out = [&](Front<H>& front, Side<H>& out, int members) TUTTI_INLINE {
+  const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_typed(front, out, send, send_counts, send_displacements, send_handles, members);
   };
-  const auto add_in = [&](Front<H>& front, Side<H>& in, int members) TUTTI_INLINE {
+  const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_typed(front, in, recv, recv_counts, recv_displacements, recv_handles, members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_types == recv_types && send_counts == recv_counts;
-    return take_alltoall(front, call, Collective::alltoallw, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, Collective::alltoallw, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   const bool moves = send != Front<H>::self().native.in_place;

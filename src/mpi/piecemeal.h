@@ -28,7 +28,7 @@ class Piecemeal {
     }
     return indices_.data();
   }
-  // `told`: their errors are set, too.
+  // `peer_error`: their errors are set, too.
   void keep(int done, bool told) {
     for (int i = 0; i < done; ++i) {
       const auto at = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);

@@ -81,8 +81,8 @@ void Reports<H>::write_report(int ranks, int nodes, std::vector<const char*> not
   version[std::strcspn(version, "\n")] = '\0';
   const std::shared_ptr<engine::Node> node = communicators_.home();
   if (node != nullptr && ranks > 1) {
-    if (!node->ways().mapped) notes.push_back(node->why_not(memory::Way::mapped));
-    if (!node->ways().copied) notes.push_back(node->why_not(memory::Way::copied));
+    if (!node->transports().mapped) notes.push_back(node->why_not(memory::Transport::mapped));
+    if (!node->transports().copied) notes.push_back(node->why_not(memory::Transport::copied));
     if (node->oversubscribed()) notes.push_back("more ranks than cores: waiting ranks yield");
   }
   if (*commons::noted() != '\0') notes.push_back(commons::noted());

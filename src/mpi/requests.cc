@@ -43,11 +43,11 @@ template <class H>
 int Requests<H>::begin(std::unique_ptr<Started<H>> started, void* request) {
   Call<H>& call = started->call;
   engine::Team* const team = call.team;  // the call may be over before start() is
-  if (const auto trouble = team->may_start(call.collective, call.work);
-      trouble != engine::Trouble::none) [[unlikely]] {
+  if (const auto error_code = team->may_start(call.collective, call.work);
+      error_code != engine::ErrorCode::none) [[unlikely]] {
     // It may be waited for all the same.
     std::memcpy(request, &native_.null_request, sizeof native_.null_request);
-    return answers_.fail(call, trouble);
+    return answers_.fail(call, error_code);
   }
   // The others may have begun: there is no way back to the MPI.
   if (const int code = give(*started, request); code != 0) {
@@ -127,14 +127,14 @@ int Requests<H>::on_cancel(void*, int) {
 // Completes what has finished.
 template <class H>
 void Requests<H>::reap() {
-  progress::Queue finished = driver_.finished();
+  progress::OperationList finished = driver_.finished();
   while (progress::Operation* operation = finished.pop()) {
     auto* started = static_cast<Started<H>*>(operation);
-    const engine::Trouble trouble = engine::Team::finish(*started);
-    if (trouble == engine::Trouble::none) [[likely]]
+    const engine::ErrorCode error_code = engine::Team::finish(*started);
+    if (error_code == engine::ErrorCode::none) [[likely]]
       started->call.conclude(started->work);
     else
-      started->trouble.store(trouble, std::memory_order_relaxed);
+      started->error_code.store(error_code, std::memory_order_relaxed);
     end(*started);
     driver_.completed();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/side.h"
+#include "mpi/call_buffers.h"
 
 #include <algorithm>
 #include <climits>
@@ -7,13 +7,14 @@
 namespace tutti::mpi {
 
 template <class H>
-typename Side<H>::Special& Side<H>::special() {
+typename CallBuffers<H>::Special& CallBuffers<H>::special() {
   if (special_ == nullptr) special_ = std::make_unique<Special>(site_.comm);
   return *special_;
 }
 
 template <class H>
-void Side<H>::add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type) {
+void CallBuffers<H>::add_special(std::byte* address, std::size_t bytes, Count count,
+                                 Described<H> type) {
   const layout::Layout* layout = type.layout;
   if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
     address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
@@ -39,7 +40,7 @@ void Side<H>::add_special(std::byte* address, std::size_t bytes, Count count, De
 }
 
 template <class H>
-void Side<H>::stage_blocks(bool fill) {
+void CallBuffers<H>::stage_blocks(bool fill) {
   const std::span<coll::Block> all{blocks_.data(), blocks_.size()};
   for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
     std::size_t bytes = all[i].bytes;
@@ -57,7 +58,7 @@ void Side<H>::stage_blocks(bool fill) {
 // In pieces whose sizes fit the MPI's int.
 template <class H>
 template <class Body>
-void Side<H>::for_pieces(const Opaque& part, Body body) {
+void CallBuffers<H>::for_pieces(const Opaque& part, Body body) {
   const auto size = static_cast<Count>(part.type.bytes);
   const Count each = std::max<Count>(1, (1 << 30) / size);
   std::byte* raw = blocks_.data()[part.index].address;
@@ -76,7 +77,7 @@ void Side<H>::for_pieces(const Opaque& part, Body body) {
 }
 
 template <class H>
-void Side<H>::settle_special(bool fill) {
+void CallBuffers<H>::settle_special(bool fill) {
   special_->packed.reset(special_->bytes);
   std::byte* next = special_->packed.get();
   for (const Opaque& part : special_->parts) {
@@ -94,7 +95,7 @@ void Side<H>::settle_special(bool fill) {
 }
 
 template <class H>
-void Side<H>::unpack_special() {
+void CallBuffers<H>::unpack_special() {
   for (Staged& staged : special_->staged)
     devices::copy_to_device(staged.user, staged.host.get(), staged.bytes);
   for (const Opaque& part : special_->parts) {
@@ -129,7 +130,7 @@ void Keeper<H>::keep_another(Described<H>& type) {
 
 template class Keeper<int>;
 template class Keeper<void*>;
-template class Side<int>;
-template class Side<void*>;
+template class CallBuffers<int>;
+template class CallBuffers<void*>;
 
 }  // namespace tutti::mpi

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mpi/call_buffers.h"
 #include "mpi/packing.h"
-#include "mpi/side.h"
 
 namespace tutti::mpi {
 

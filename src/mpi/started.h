@@ -50,8 +50,9 @@ struct Started : engine::Pending {
   Call<H> call;
   H request{};
   std::atomic<int> owners{2};
-  std::atomic<engine::Trouble> trouble{engine::Trouble::none};  // before the request is completed
-  Started *before = nullptr, *after = nullptr;                  // in Given, then in Completed
+  std::atomic<engine::ErrorCode> error_code{
+      engine::ErrorCode::none};                 // before the request is completed
+  Started *before = nullptr, *after = nullptr;  // in Given, then in Completed
 };
 
 // The requests that have been given, until their collectives are over; and what the program frees
@@ -136,7 +137,8 @@ class Completed {
 
   // The MPI fills its status: it is over, and owned by the MPI until this returns.
   static void keep(Started<H>& started) {
-    if (now_ == nullptr || started.trouble.load(std::memory_order_relaxed) == engine::Trouble::none)
+    if (now_ == nullptr ||
+        started.error_code.load(std::memory_order_relaxed) == engine::ErrorCode::none)
       return;
     if (now_->failed(started.request) != nullptr) return;
     started.owners.fetch_add(1, std::memory_order_relaxed);

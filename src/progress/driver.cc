@@ -17,7 +17,7 @@ using fabric::Executor;
 constexpr std::int64_t first_nap_ns = 50'000;
 constexpr std::int64_t longest_nap_ns = 1'000'000;
 constexpr std::int64_t sleep_ns = 3'600'000'000'000;
-// Naps of a thread without lanes to drive, before it sleeps until somebody rings.
+// Naps of a thread without queues to drive, before it sleeps until somebody rings.
 constexpr int naps_before_sleep = 100;
 // Yields of a thread on a core of its own before it takes naps.
 constexpr int dedicated_yields = 20'000;
@@ -36,9 +36,9 @@ void push(std::atomic<Operation*>& list, Operation& operation) {
 }
 
 // Takes the whole list, the earliest first.
-Queue take(std::atomic<Operation*>& list) {
-  Queue queue;
-  if (list.load(std::memory_order_relaxed) == nullptr) return queue;
+OperationList take(std::atomic<Operation*>& list) {
+  OperationList operations;
+  if (list.load(std::memory_order_relaxed) == nullptr) return operations;
   Operation* turned = nullptr;
   for (Operation* operation = list.exchange(nullptr, std::memory_order_seq_cst);
        operation != nullptr;) {
@@ -47,10 +47,10 @@ Queue take(std::atomic<Operation*>& list) {
   }
   while (turned != nullptr) {
     Operation* next = turned->next;
-    queue.push(*turned);
+    operations.push(*turned);
     turned = next;
   }
-  return queue;
+  return operations;
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void Driver::post(Operation& operation) {
   // that posts more. It looks by itself soon.
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in serve()
   if (settings_.dedicated)
-    thread_bell_.ring();
+    thread_doorbell_.ring();
   else
     rouse();
   if (yields) {
@@ -93,7 +93,7 @@ void Driver::step_aside() {
   ::sched_yield();
 }
 
-Queue Driver::finished() { return take(finished_); }
+OperationList Driver::finished() { return take(finished_); }
 
 void Driver::completed() {
   if (outstanding_.fetch_sub(1, std::memory_order_release) == 1)
@@ -120,79 +120,80 @@ void Driver::unlock(Executor driver) {
 // Tells the others what has arrived, and does what is small.
 void Driver::begin_arrived(Executor driver) {
   admit();
-  Queue finished;
-  for (Lane* lane : lanes_)
-    if (!lane->running()) lane->advance(driver, !lane->is_small(limits::small_bytes), finished);
+  OperationList finished;
+  for (InOrderQueue* queue : queues_)
+    if (!queue->running()) queue->advance(driver, !queue->is_small(limits::small_bytes), finished);
   settle(finished);
 }
 
 void Driver::admit() {
-  Queue arrived = take(arrivals_);
+  OperationList arrived = take(arrivals_);
   while (Operation* operation = arrived.pop()) {
-    if (operation->lane->idle()) lanes_.push_back(operation->lane);
-    operation->lane->add(*operation);
+    if (operation->queue->idle()) queues_.push_back(operation->queue);
+    operation->queue->add(*operation);
   }
 }
 
-// Ends a round. A lane may be gone as soon as its last operation is published.
-void Driver::settle(Queue& finished) {
-  std::erase_if(lanes_, [](const Lane* lane) { return lane->idle(); });
+// Ends a round. A queue may be gone as soon as its last operation is published.
+void Driver::settle(OperationList& finished) {
+  std::erase_if(queues_, [](const InOrderQueue* queue) { return queue->idle(); });
   if (finished.empty()) return;
   while (Operation* operation = finished.pop()) {
     unfinished_.fetch_sub(1, std::memory_order_relaxed);
     push(finished_, *operation);
   }
-  if (waiting_.load(std::memory_order_seq_cst) != 0) ranks_bell_.ring();
+  if (waiting_.load(std::memory_order_seq_cst) != 0) ranks_doorbell_.ring();
 }
 
 bool Driver::round(Executor driver, bool looks_after) {
   admit();
   bool moved = false;
   bool left = false;  // there is work for a rank, which may sleep
-  Queue finished;
+  OperationList finished;
   elsewhere_ = 0;
-  for (Lane* lane : lanes_) {
+  for (InOrderQueue* queue : queues_) {
     bool advanced = false;
-    while (lane->advance(driver, false, finished)) advanced = true;
+    while (queue->advance(driver, false, finished)) advanced = true;
     moved = moved || advanced;
-    if (looks_after) lane->look_after(finished);
-    if (lane->idle()) continue;
-    if (lane->watch().word == nullptr) ++elsewhere_;
-    left = left || (advanced && driver == Executor::progress && lane->is_late());
+    if (looks_after) queue->look_after(finished);
+    if (queue->idle()) continue;
+    if (queue->watch().word == nullptr) ++elsewhere_;
+    left = left || (advanced && driver == Executor::progress && queue->is_late());
   }
-  if (left && waiting_.load(std::memory_order_seq_cst) != 0) ranks_bell_.ring();
+  if (left && waiting_.load(std::memory_order_seq_cst) != 0) ranks_doorbell_.ring();
   wants_thread_.store(driver == Executor::rank && elsewhere_ > 0, std::memory_order_relaxed);
   moved = moved || !finished.empty();
   settle(finished);
   return moved;
 }
 
-void Driver::make(Bed& bed) const {
-  for (const Lane* lane : lanes_) {
-    const fabric::Watch& watch = lane->watch();
+void Driver::make(WaitSet& wait_set) const {
+  for (const InOrderQueue* queue : queues_) {
+    const fabric::Watch& watch = queue->watch();
     if (watch.word == nullptr) continue;
-    bed.words.push_back({watch.word, watch.sleepers, watch.seen});
+    wait_set.words.push_back({watch.word, watch.sleepers, watch.seen});
   }
-  if (bed.sleeper.counted_on(bed.words)) return;
-  bed.sleeper.leave();
-  bed.owners.clear();
-  for (const Lane* lane : lanes_)
-    if (lane->watch().word != nullptr) bed.owners.push_back(lane->owner());
+  if (wait_set.sleeper.counted_on(wait_set.words)) return;
+  wait_set.sleeper.leave();
+  wait_set.owners.clear();
+  for (const InOrderQueue* queue : queues_)
+    if (queue->watch().word != nullptr) wait_set.owners.push_back(queue->owner());
 }
 
-void Driver::sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) const {
-  bell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
-  bed.sleeper.nap(bed.words, settings_.patience, timeout_ns, {&bell.rung, seen});
-  bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
-  bed.words.clear();
+void Driver::sleep(WaitSet& wait_set, Doorbell& doorbell, std::uint32_t seen,
+                   std::int64_t timeout_ns) const {
+  doorbell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
+  wait_set.sleeper.nap(wait_set.words, settings_.wait_policy, timeout_ns, {&doorbell.rung, seen});
+  doorbell.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  wait_set.words.clear();
 }
 
 void Driver::rouse() {
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_relaxed))
-    thread_bell_.ring();
+    thread_doorbell_.ring();
 }
 
-void Driver::Bell::ring() {
+void Driver::Doorbell::ring() {
   rung.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) != 0) os::futex_wake_all(rung);
 }
@@ -207,45 +208,46 @@ bool Driver::Wait::would_sleep() const {
   const Settings& settings = driver_.settings_;
   // Where ranks share cores and the thread has one of its own, long waits without sleep would only
   // take the core from a rank that computes.
-  return polls_ >= settings.patience.polls &&
-         (!courteous_ || yields_ >= (driver_.served() ? served_yields : settings.patience.yields));
+  return polls_ >= settings.wait_policy.polls &&
+         (!may_yield_ ||
+          yields_ >= (driver_.served() ? served_yields : settings.wait_policy.yields));
 }
 
 void Driver::Wait::step(bool may_sleep) {
-  const std::uint32_t seen = driver_.ranks_bell_.seen();
-  // Another thread is about to complete what has finished, and rings no bell.
+  const std::uint32_t seen = driver_.ranks_doorbell_.seen();
+  // Another thread is about to complete what has finished, and rings no doorbell.
   const bool all_finished = driver_.unfinished_.load(std::memory_order_relaxed) == 0;
   const bool sleeps = may_sleep && !all_finished && would_sleep();
-  bed_.words.clear();
+  wait_set_.words.clear();
   bool moved = false, elsewhere = false;
   if (driver_.driving_.try_lock()) {
     moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
     elsewhere = driver_.elsewhere_ > 0;
-    if (!moved && sleeps) driver_.make(bed_);
+    if (!moved && sleeps) driver_.make(wait_set_);
     driver_.unlock(Executor::rank);
   }
   if (moved) {
     polls_ = yields_ = 0;
-    courteous_ = true;
+    may_yield_ = true;
     nap_ns_ = first_nap_ns;
-    bed_.leave();
+    wait_set_.leave();
     return;
   }
   if (driver_.has_finished()) return;
   if (elsewhere) driver_.rouse();
   if (sleeps) {
-    driver_.sleep(bed_, driver_.ranks_bell_, seen, nap_ns_);
+    driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
-  } else if (polls_ < driver_.settings_.patience.polls && !elsewhere) {
+  } else if (polls_ < driver_.settings_.wait_policy.polls && !elsewhere) {
     ++polls_;
     arch::relax();
   } else {
     ++yields_;
     // A yield that took long says that somebody else computes on this core: then the rank sleeps,
     // if it may. But it always yields while its own thread may need the core.
-    if (courteous_ && !elsewhere)
-      courteous_ = segment::yield(driver_.settings_.patience);
+    if (may_yield_ && !elsewhere)
+      may_yield_ = segment::yield(driver_.settings_.wait_policy);
     else
       segment::give_core();
   }
@@ -254,7 +256,7 @@ void Driver::Wait::step(bool may_sleep) {
 void Driver::allow_thread(bool on) {
   allowed_.store(on, std::memory_order_seq_cst);
   if (on) resume();
-  thread_bell_.ring();
+  thread_doorbell_.ring();
 }
 
 void Driver::resume() {
@@ -294,7 +296,7 @@ void Driver::stop() {
   starting_.lock();
   if (started_.load(std::memory_order_relaxed) && has_thread_.load(std::memory_order_relaxed)) {
     stopping_.store(true, std::memory_order_seq_cst);
-    thread_bell_.ring();
+    thread_doorbell_.ring();
     ::pthread_join(thread_, nullptr);
     stopping_.store(false, std::memory_order_relaxed);
     started_.store(false, std::memory_order_release);
@@ -310,13 +312,13 @@ void Driver::serve() {
   const bool dedicated = settings_.dedicated;
   const int spins = dedicated ? dedicated_yields : 0;
   const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;
-  Bed bed;
+  WaitSet wait_set;
   std::int64_t nap_ns = shortest_nap_ns;
   int idle = 0;        // rounds without a move
   bool woken = false;  // or could have been, out of the last nap
-  // The bell is read first. What changes after the thread has looked then rings it anew.
-  for (std::uint32_t seen = thread_bell_.seen(); !stopping_.load(std::memory_order_relaxed);
-       seen = thread_bell_.seen()) {
+  // The doorbell is read first. What changes after the thread has looked then rings it anew.
+  for (std::uint32_t seen = thread_doorbell_.seen(); !stopping_.load(std::memory_order_relaxed);
+       seen = thread_doorbell_.seen()) {
     // A rank that waits drives by itself.
     const bool may = allowed_.load(std::memory_order_relaxed) &&
                      (dedicated || wants_thread_.load(std::memory_order_relaxed) ||
@@ -325,12 +327,12 @@ void Driver::serve() {
       const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
       // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
       // only when it has really waited.
-      if (!moved && idle > spins && !woken) make(bed);
+      if (!moved && idle > spins && !woken) make(wait_set);
       unlock(Executor::progress);
       if (moved) {
         idle = 0;
         nap_ns = shortest_nap_ns;
-        bed.leave();
+        wait_set.leave();
         continue;
       }
     }
@@ -340,17 +342,18 @@ void Driver::serve() {
     }
     if (idle - spins <= naps_before_sleep ||
         (unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load())) {
-      woken = !dedicated && !bed.words.empty();
-      if (bed.words.empty() && bed.sleeper.changed()) bed.leave();  // what it waited for has come
-      sleep(bed, thread_bell_, seen, nap_ns);
+      woken = !dedicated && !wait_set.words.empty();
+      if (wait_set.words.empty() && wait_set.sleeper.changed())
+        wait_set.leave();  // what it waited for has come
+      sleep(wait_set, thread_doorbell_, seen, nap_ns);
       nap_ns = std::min(2 * nap_ns, longest_nap_ns);
       continue;
     }
-    bed.leave();
+    wait_set.leave();
     asleep_.store(true, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the one in post()
     if (unfinished_.load(std::memory_order_relaxed) == 0 || !allowed_.load())
-      sleep(bed, thread_bell_, seen, sleep_ns);
+      sleep(wait_set, thread_doorbell_, seen, sleep_ns);
     asleep_.store(false, std::memory_order_relaxed);
     if (unfinished_.load(std::memory_order_relaxed) != 0) {
       idle = 0;

@@ -9,7 +9,7 @@
 
 namespace tutti::progress {
 
-class Lane;
+class InOrderQueue;
 
 // A nonblocking collective from its call to its completion. What `work` points to lives as long.
 struct Operation {
@@ -17,8 +17,8 @@ struct Operation {
   coll::Work work;
   std::uint64_t call = 0;  // the same on all members, see fabric/desk_fabric.h
   std::size_t bytes = 0;   // that this rank moves
-  Lane* lane = nullptr;
-  std::shared_ptr<const void> owner;  // of the lane
+  InOrderQueue* queue = nullptr;
+  std::shared_ptr<const void> owner;  // of the queue
 
   // For kernels that depend on the thread that runs them. bind(bound) makes this thread's kernel
   // that of this operation, and returns what it was before, to be bound again. Only on threads of
@@ -31,7 +31,7 @@ struct Operation {
   // When it has finished:
   bool succeeded = false;
   fabric::Route route = fabric::Route::line;
-  std::uint64_t work_ticks = 0;  // see fabric/lane.h
+  std::uint64_t work_ticks = 0;  // see fabric/suspending.h
   std::size_t worked_bytes = 0;
   trace::Moment ended = {};
 
@@ -45,7 +45,7 @@ struct Operation {
 }
 
 // Operations in order, linked by Operation::next.
-class Queue {
+class OperationList {
  public:
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
   [[nodiscard]] Operation* first() const { return first_; }

@@ -23,15 +23,15 @@ struct Chip {
   [[nodiscard]] constexpr int domain_cores() const { return cores / domains; }
 };
 
-struct Layout {
+struct CoreLayout {
   Chip chip;
   std::vector<int> application;    // by rank
   std::vector<int> communication;  // ascending
 };
 
 // All domains get equally many communication cores, or the later ones get one more.
-inline Layout lay_out(const Chip& chip, int communication_cores) {
-  Layout layout{chip, {}, {}};
+inline CoreLayout lay_out(const Chip& chip, int communication_cores) {
+  CoreLayout layout{chip, {}, {}};
   const int cores = chip.domain_cores();
   for (int domain = 0; domain < chip.domains; ++domain) {
     const int free = communication_cores * (domain + 1) / chip.domains -
@@ -48,7 +48,7 @@ inline Layout lay_out(const Chip& chip, int communication_cores) {
 enum class Placement { bind, numa, odd_even };
 
 // The core of a rank's progress thread.
-inline int place(Placement placement, const Layout& layout, int rank) {
+inline int place(Placement placement, const CoreLayout& layout, int rank) {
   const int mine = layout.application[static_cast<std::size_t>(rank)];
   if (placement == Placement::numa) {
     const int cores = layout.chip.domain_cores();

@@ -15,7 +15,7 @@
 
 #include "os/affinity.h"
 #include "os/mutex.h"
-#include "progress/lane.h"
+#include "progress/in_order_queue.h"
 #include "progress/operation.h"
 #include "segment/sleeper.h"
 
@@ -26,12 +26,12 @@ struct Settings {
   bool thread = true;                    // false: only Wait and Test bring anything forward
   std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
   bool dedicated = false;                // no rank runs there
-  segment::Patience patience = {};       // of the rank
+  segment::WaitPolicy wait_policy = {};  // of the rank
 };
 
 class Driver {
   // What a thread that sleeps keeps from nap to nap of one wait.
-  struct Bed {
+  struct WaitSet {
     std::vector<segment::Awaited> words;              // of the next nap
     std::vector<std::shared_ptr<const void>> owners;  // so that the words stay
     segment::Sleeper sleeper;                         // goes before them
@@ -62,7 +62,7 @@ class Driver {
   }
   // Operations that have ended since the last call, in the order in which they did. The thread that
   // takes one calls completed() when nobody has to wait for it any more.
-  [[nodiscard]] Queue finished();
+  [[nodiscard]] OperationList finished();
   void completed();
   [[nodiscard]] bool has_finished() const {
     return finished_.load(std::memory_order_relaxed) != nullptr;
@@ -99,17 +99,17 @@ class Driver {
 
    private:
     Driver& driver_;
-    Bed bed_;
+    WaitSet wait_set_;
     std::int64_t polls_ = 0;
     std::int64_t yields_ = 0;
-    bool courteous_ = true;
+    bool may_yield_ = true;
     std::int64_t nap_ns_;
   };
 
  private:
   // Ranks share cores, and their threads have one of their own.
   [[nodiscard]] bool served() const {
-    return settings_.dedicated && settings_.patience.shares_core;
+    return settings_.dedicated && settings_.wait_policy.shares_core;
   }
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);
@@ -117,20 +117,21 @@ class Driver {
   void begin_arrived(fabric::Executor driver);
   // A thread that finds the lock taken leaves what it has posted to the holder: unlock() begins it.
   void unlock(fabric::Executor driver);
-  void settle(Queue& finished);
-  void make(Bed& bed) const;
+  void settle(OperationList& finished);
+  void make(WaitSet& wait_set) const;
 
-  // Ranks that wait and the progress thread have a bell each. Else a rank that completes what it
-  // waits for by itself would wake the thread each time.
-  struct Bell {
+  // Ranks that wait and the progress thread have a doorbell each. Else a rank that completes what
+  // it waits for by itself would wake the thread each time.
+  struct Doorbell {
     std::atomic<std::uint32_t> rung{0};
     std::atomic<std::uint32_t> sleepers{0};
     [[nodiscard]] std::uint32_t seen() const { return rung.load(std::memory_order_seq_cst); }
     void ring();
   };
-  // Sleeps until a word of the bed changes, or the bell is rung after `seen`. The bed then has no
-  // words any more.
-  void sleep(Bed& bed, Bell& bell, std::uint32_t seen, std::int64_t timeout_ns) const;
+  // Sleeps until a word of the wait set changes, or the doorbell is rung after `seen`. The wait set
+  // then has no words any more.
+  void sleep(WaitSet& wait_set, Doorbell& doorbell, std::uint32_t seen,
+             std::int64_t timeout_ns) const;
   // Wakes the thread if it sleeps. It does so once, though it may be a while until the thread has a
   // core.
   void rouse();
@@ -139,9 +140,9 @@ class Driver {
 
   // Of the thread that drives, which holds `driving_`:
   os::Mutex driving_;
-  std::vector<Lane*> lanes_;               // that have operations
-  int elsewhere_ = 0;                      // lanes that want another driver
-  std::atomic<bool> wants_thread_{false};  // some lane wants the thread, which reads this
+  std::vector<InOrderQueue*> queues_;      // that have operations
+  int elsewhere_ = 0;                      // queues that want another driver
+  std::atomic<bool> wants_thread_{false};  // some queue wants the thread, which reads this
 
   // Threads of the rank put into arrivals_, and the one that drives takes from it. With finished_
   // it is the other way round.
@@ -149,7 +150,7 @@ class Driver {
   std::atomic<Operation*> finished_{nullptr};  // the latest first
   std::atomic<std::uint32_t> outstanding_{0};  // posted, not yet completed()
   std::atomic<std::uint32_t> unfinished_{0};   // posted, not yet in finished_
-  Bell ranks_bell_, thread_bell_;
+  Doorbell ranks_doorbell_, thread_doorbell_;
 
   // Written by threads of the rank alone.
   std::atomic<std::uint32_t> waiting_{0};  // how many wait

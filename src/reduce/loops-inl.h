@@ -72,7 +72,7 @@ struct Copied {
 // How the loop stores. `ahead` is plain stores to lines that were asked for in advance; the last
 // two are for outputs that are never aligned together: non-temporal stores of 16 bytes, which fill
 // lines as well, and at the last for the first output only.
-enum class Way { plain, ahead, streamed, narrow_streamed, first_streamed };
+enum class StoreMode { plain, ahead, streamed, narrow_streamed, first_streamed };
 
 // From this size of an output on, the operands are beyond the first cache, and asking for the
 // output's lines early pays: docs/reduce.md has the figures. In the first cache it would cost.
@@ -84,9 +84,9 @@ struct OneOutput {
   static constexpr bool two = false;
   T* first;
 
-  template <Way way, class D>
+  template <StoreMode way, class D>
   HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
-    if constexpr (way == Way::plain || way == Way::ahead) {
+    if constexpr (way == StoreMode::plain || way == StoreMode::ahead) {
       hn::StoreU(v, d, first + i);
     } else {
       hn::Stream(v, d, first + i);
@@ -104,10 +104,11 @@ struct TwoOutputs {
   T* first;
   T* second;
 
-  template <Way way, class D>
+  template <StoreMode way, class D>
   HWY_INLINE void put(D d, hn::VFromD<D> v, std::size_t i) const {
     OneOutput<T>{first}.template put<way>(d, v, i);
-    OneOutput<T>{second}.template put<way == Way::first_streamed ? Way::plain : way>(d, v, i);
+    OneOutput<T>{second}.template put<way == StoreMode::first_streamed ? StoreMode::plain : way>(
+        d, v, i);
   }
   HWY_INLINE void prefetch(std::size_t i, std::size_t bytes) const {
     OneOutput<T>{first}.prefetch(i, bytes);
@@ -121,31 +122,32 @@ HWY_INLINE std::size_t misalignment(const T* address, std::size_t alignment) {
 }
 
 template <class D, class Out>
-HWY_INLINE Way choose_way(D, const Out& out, std::size_t begin, std::size_t count, Stores stores) {
+HWY_INLINE StoreMode choose_way(D, const Out& out, std::size_t begin, std::size_t count,
+                                Stores stores) {
   constexpr std::size_t lane_bytes = sizeof(hn::TFromD<D>);
   constexpr std::size_t vector_bytes = hn::MaxLanes(D()) * lane_bytes;
   // Non-temporal stores fault where they are not aligned. The first output can only be unaligned
   // here for complex numbers, and for callers who do not keep the alignment of their type.
   if (stores == Stores::plain || misalignment(out.first + begin, vector_bytes) != 0) {
-    return count * lane_bytes < ahead_bytes ? Way::plain : Way::ahead;
+    return count * lane_bytes < ahead_bytes ? StoreMode::plain : StoreMode::ahead;
   }
   if constexpr (Out::two) {
     const std::size_t off = misalignment(out.second + begin, vector_bytes);
-    if (off % 16 != 0) return Way::first_streamed;
-    if (off != 0) return Way::narrow_streamed;
+    if (off % 16 != 0) return StoreMode::first_streamed;
+    if (off != 0) return StoreMode::narrow_streamed;
   }
-  return Way::streamed;
+  return StoreMode::streamed;
 }
 
 // Whole vectors from `begin` on until `end` is reached or passed, by less than a vector.
-template <Way way, class D, class In, class Out>
+template <StoreMode way, class D, class In, class Out>
 HWY_INLINE void fill(D d, const In& in, const Out& out, std::size_t begin, std::size_t end) {
   constexpr std::size_t lanes = hn::MaxLanes(D());
   std::size_t i = begin;
   // The rare ways are bound by memory with or without unrolling.
-  if constexpr (way == Way::plain || way == Way::ahead || way == Way::streamed) {
+  if constexpr (way == StoreMode::plain || way == StoreMode::ahead || way == StoreMode::streamed) {
     for (; i + 4 * lanes <= end; i += 4 * lanes) {
-      if constexpr (way == Way::ahead) out.prefetch(i, 4 * sizeof(hn::VFromD<D>));
+      if constexpr (way == StoreMode::ahead) out.prefetch(i, 4 * sizeof(hn::VFromD<D>));
       const auto v0 = in.at(d, i);
       const auto v1 = in.at(d, i + lanes);
       const auto v2 = in.at(d, i + 2 * lanes);
@@ -160,21 +162,22 @@ HWY_INLINE void fill(D d, const In& in, const Out& out, std::size_t begin, std::
 }
 
 template <class D, class In, class Out>
-HWY_INLINE void fill(Way way, D d, const In& in, const Out& out, std::size_t begin,
+HWY_INLINE void fill(StoreMode way, D d, const In& in, const Out& out, std::size_t begin,
                      std::size_t end) {
   switch (way) {
-    case Way::plain:
-      return fill<Way::plain>(d, in, out, begin, end);
-    case Way::ahead:
-      return fill<Way::ahead>(d, in, out, begin, end);
-    case Way::streamed:
-      return fill<Way::streamed>(d, in, out, begin, end);
+    case StoreMode::plain:
+      return fill<StoreMode::plain>(d, in, out, begin, end);
+    case StoreMode::ahead:
+      return fill<StoreMode::ahead>(d, in, out, begin, end);
+    case StoreMode::streamed:
+      return fill<StoreMode::streamed>(d, in, out, begin, end);
     default:
       break;
   }
   if constexpr (Out::two) {
-    if (way == Way::first_streamed) return fill<Way::first_streamed>(d, in, out, begin, end);
-    fill<Way::narrow_streamed>(hn::Full128<typename In::Lane>(), in, out, begin, end);
+    if (way == StoreMode::first_streamed)
+      return fill<StoreMode::first_streamed>(d, in, out, begin, end);
+    fill<StoreMode::narrow_streamed>(hn::Full128<typename In::Lane>(), in, out, begin, end);
   }
 }
 
@@ -185,8 +188,8 @@ HWY_INLINE void run_few(D d, const In& in, const Out& out, std::size_t count) {
   if (count >= lanes) {
     const auto head = in.at(d, 0);
     const auto tail = in.at(d, count - lanes);
-    out.template put<Way::plain>(d, head, 0);
-    out.template put<Way::plain>(d, tail, count - lanes);
+    out.template put<StoreMode::plain>(d, head, 0);
+    out.template put<StoreMode::plain>(d, tail, count - lanes);
   } else if constexpr (lanes > In::granule) {
     run_few(hn::Half<D>(), in, out, count);
   }
@@ -208,8 +211,8 @@ HWY_INLINE void run(const In& in, const Out& out, std::size_t count, Stores stor
   const auto head = in.at(d, 0);
   const auto tail = in.at(d, end);
   fill(choose_way(d, out, begin, count, stores), d, in, out, begin, end);
-  out.template put<Way::plain>(d, head, 0);
-  out.template put<Way::plain>(d, tail, end);
+  out.template put<StoreMode::plain>(d, head, 0);
+  out.template put<StoreMode::plain>(d, tail, end);
   // Non-temporal stores are not ordered by a later release store; after this they are.
   if (stores == Stores::streaming) hwy::FlushStream();
 }

@@ -27,7 +27,7 @@ inline constexpr std::size_t staging_bytes = std::size_t{32} << 10;  // of one s
 // A flag and what rides with it.
 struct alignas(line_bytes) Line {
   std::atomic<Step> step;  // stored with release after `call` and `payload`
-  std::uint64_t call;      // what its owner is calling, see engine/call.h
+  std::uint64_t call;      // what its owner is calling, see engine/call_signature.h
   std::byte payload[payload_bytes];
 };
 static_assert(sizeof(Line) == line_bytes);

@@ -8,8 +8,8 @@ namespace tutti::segment {
 namespace {
 
 // Stands between counting oneself among the sleepers and the last look at the words.
-void fence(const Patience& patience) {
-  if (patience.asymmetric_fence)
+void fence(const WaitPolicy& wait_policy) {
+  if (wait_policy.asymmetric_fence)
     os::heavy_fence();  // pairs with the compiler barrier in wake()
   else
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in wake()
@@ -22,18 +22,18 @@ const std::atomic<std::uint32_t>& low_half(const std::atomic<std::uint64_t>& wor
 
 }  // namespace
 
-void Sleeper::nap(std::span<const Awaited> words, const Patience& patience, std::int64_t timeout_ns,
-                  const os::FutexWord& bell) {
-  os::FutexWord futexes[os::most_futex_words] = {bell};
-  std::size_t count = bell.word != nullptr ? 1 : 0;
+void Sleeper::nap(std::span<const Awaited> words, const WaitPolicy& wait_policy,
+                  std::int64_t timeout_ns, const os::FutexWord& doorbell) {
+  os::FutexWord futexes[os::most_futex_words] = {doorbell};
+  std::size_t count = doorbell.word != nullptr ? 1 : 0;
   words = words.first(std::min(words.size(), most_words));
   if (!words.empty() && !counted_on(words)) {
     leave();
     counted_.assign(words.begin(), words.end());
     for (const Awaited& each : counted_) each.sleepers->fetch_add(1, std::memory_order_relaxed);
-    fence(patience);
+    fence(wait_policy);
   }
-  if (count != 0 && bell.word->load(std::memory_order_acquire) != bell.expected) return;
+  if (count != 0 && doorbell.word->load(std::memory_order_acquire) != doorbell.expected) return;
   for (std::size_t i = 0; i < words.size(); ++i) {
     counted_[i] = words[i];
     // The kernel compares the low halves alone.

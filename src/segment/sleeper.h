@@ -40,10 +40,11 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // Sleeps until one of the words is no longer what was seen, `bell` is no longer what is expected
-  // (if there is one), or `timeout_ns` have passed. A nap without words leaves this thread counted.
-  void nap(std::span<const Awaited> words, const Patience& patience, std::int64_t timeout_ns,
-           const os::FutexWord& bell = {});
+  // Sleeps until one of the words is no longer what was seen, `doorbell` is no longer what is
+  // expected (if there is one), or `timeout_ns` have passed. A nap without words leaves this thread
+  // counted.
+  void nap(std::span<const Awaited> words, const WaitPolicy& wait_policy, std::int64_t timeout_ns,
+           const os::FutexWord& doorbell = {});
   // To be called when the wait is over, or the words are about to go.
   void leave();
 

@@ -7,19 +7,19 @@
 
 namespace tutti::segment {
 
-std::int64_t Courtesy::now_ns() {
+std::int64_t YieldBackoff::now_ns() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void give_core() { ::sched_yield(); }
 
-Courtesy& courtesy() {
-  thread_local Courtesy value;
+YieldBackoff& yield_backoff() {
+  thread_local YieldBackoff value;
   return value;
 }
 
-bool yield(const Patience& patience) {
-  if (!patience.shares_core) return courtesy().yield();
+bool yield(const WaitPolicy& wait_policy) {
+  if (!wait_policy.shares_core) return yield_backoff().yield();
   give_core();
   return true;
 }

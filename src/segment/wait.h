@@ -17,7 +17,7 @@ namespace tutti::segment {
 
 // How often to poll and to yield before a wait sleeps. Which values fit depends on whether each
 // rank has a core of its own.
-struct Patience {
+struct WaitPolicy {
   std::int64_t polls = 2000;
   std::int64_t yields = 10'000;
   bool asymmetric_fence = false;  // every member has enabled it; the same on all
@@ -31,7 +31,7 @@ void give_core();  // sched_yield
 // only when its time slice is over. A rank that sleeps instead has the core back as soon as it is
 // woken. So a yield that took long is followed by a number of waits without any, twice as many each
 // time.
-class Courtesy {
+class YieldBackoff {
  public:
   using Clock = std::int64_t (*)();  // in nanoseconds
   using Yield = void (*)();
@@ -67,18 +67,18 @@ class Courtesy {
   unsigned soon_ = 0;
 };
 // That of this thread.
-[[nodiscard]] Courtesy& courtesy();
+[[nodiscard]] YieldBackoff& yield_backoff();
 
 // Yields the core in a wait. False: sleep instead. Ranks that share cores always yield. The one
 // that computes there is a rank of the job, most likely the one that is waited for. And the
 // scheduler moves threads that sleep and wake, while ranks that stay runnable stay spread over the
 // cores.
-[[nodiscard]] bool yield(const Patience& patience);
+[[nodiscard]] bool yield(const WaitPolicy& wait_policy);
 
 // After a store to `word`: wakes those that sleep on it. `sleepers` counts them.
 inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>& sleepers,
-                 const Patience& patience) {
-  if (patience.asymmetric_fence)
+                 const WaitPolicy& wait_policy) {
+  if (wait_policy.asymmetric_fence)
     std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with heavy_fence() in Sleeper
   else
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in Sleeper

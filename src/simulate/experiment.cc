@@ -18,12 +18,13 @@ bool moves_blocks(Collective collective) {
   return collective == Collective::gather || collective == Collective::scatter;
 }
 
-std::vector<lab::Seat> seats_of(const progress::Layout& layout, progress::Placement placement) {
-  std::vector<lab::Seat> seats;
+std::vector<lab::Binding> bindings_of(const progress::CoreLayout& layout,
+                                      progress::Placement placement) {
+  std::vector<lab::Binding> bindings;
   for (std::size_t rank = 0; rank < layout.application.size(); ++rank)
-    seats.push_back(
+    bindings.push_back(
         {layout.application[rank], progress::place(placement, layout, static_cast<int>(rank))});
-  return seats;
+  return bindings;
 }
 
 // What rank r sends; sums of them are easy to say.
@@ -37,11 +38,11 @@ std::uint64_t sum_of(int ranks, std::size_t i) {
 
 }  // namespace
 
-Chip::Chip(lab::Machine machine, const progress::Layout& layout, progress::Placement placement)
+Chip::Chip(lab::Machine machine, const progress::CoreLayout& layout, progress::Placement placement)
     : ranks_(static_cast<int>(layout.application.size())),
       scale_(machine.scale),
       plans_(coll::make_plans<TimedFabric>(ranks_, choice::usual)),
-      timed_(std::make_unique<lab::TimedMachine>(machine, seats_of(layout, placement))),
+      timed_(std::make_unique<lab::TimedMachine>(machine, bindings_of(layout, placement))),
       buffers_(layout.application.size()) {}
 
 std::int64_t Chip::run(const Case& what, const lab::Program& program) {

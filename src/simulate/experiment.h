@@ -39,7 +39,7 @@ struct Outcome {
 // Ranks and progress threads on a chip, and buffers for them.
 class Chip {
  public:
-  Chip(lab::Machine machine, const progress::Layout& layout, progress::Placement placement);
+  Chip(lab::Machine machine, const progress::CoreLayout& layout, progress::Placement placement);
 
   // One run; its time, or -1 when it did not end or a result is wrong.
   [[nodiscard]] std::int64_t run(const Case& what, const lab::Program& program);

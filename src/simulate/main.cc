@@ -101,7 +101,7 @@ bool answer(const Request& request, Json& json) {
   traces.array();
   json.key("cases").array();
   for (const int communication : request.communication) {
-    const progress::Layout layout = progress::lay_out(request.chip, communication);
+    const progress::CoreLayout layout = progress::lay_out(request.chip, communication);
     const int ranks = static_cast<int>(layout.application.size());
     const std::int64_t computation_ns = all_ns * request.chip.cores / ranks;
     for (const progress::Placement placement : request.placements) {

@@ -5,20 +5,20 @@
 
 namespace tutti::topology {
 
-bool oversubscribed(std::span<const Seat> seats) {
-  const auto ranks = static_cast<std::int64_t>(seats.size());
+bool oversubscribed(std::span<const Binding> bindings) {
+  const auto ranks = static_cast<std::int64_t>(bindings.size());
   os::CpuMask all;
   std::int64_t quota_milli = 0;
-  for (const Seat& seat : seats) {
-    all |= seat.cpus;
+  for (const Binding& binding : bindings) {
+    all |= binding.cpus;
     // Ranks of one container share its quota, ranks of several have one each: the largest is the
     // right one for the first case and errs towards spinning in the second.
-    quota_milli = std::max(quota_milli, seat.quota_milli);
+    quota_milli = std::max(quota_milli, binding.quota_milli);
   }
   if (ranks > all.count()) return true;
   if (quota_milli > 0 && ranks * 1000 > quota_milli) return true;
-  return std::any_of(seats.begin(), seats.end(), [&](const Seat& confined) {
-    const auto inside = std::count_if(seats.begin(), seats.end(), [&](const Seat& other) {
+  return std::any_of(bindings.begin(), bindings.end(), [&](const Binding& confined) {
+    const auto inside = std::count_if(bindings.begin(), bindings.end(), [&](const Binding& other) {
       return other.cpus.within(confined.cpus);
     });
     return inside > confined.cpus.count();

@@ -11,14 +11,14 @@
 namespace tutti::topology {
 
 // Where one rank may run.
-struct Seat {
+struct Binding {
   os::CpuMask cpus;
   std::int64_t quota_milli = 0;  // of its cgroup; 0: unlimited
 };
 
 // Whether some ranks must share a core. That is so if there are more ranks than cores in all, if
 // more ranks are confined to some set of cores than it has, or if their cgroup grants less time
-// than they would spin. Every rank that is given the same seats gets the same answer.
-[[nodiscard]] bool oversubscribed(std::span<const Seat> seats);
+// than they would spin. Every rank that is given the same bindings gets the same answer.
+[[nodiscard]] bool oversubscribed(std::span<const Binding> bindings);
 
 }  // namespace tutti::topology

@@ -81,6 +81,7 @@ def check_steps(trace: dict[str, Any], ranks: int) -> None:
         assert max(each["begin"] for each in several) <= min(each["end"] for each in several)
 
 
+@pytest.mark.alone  # where cores are busy, the ranks do all themselves
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_trace(mpi: Mpi, ranks: int, tmp_path) -> None:

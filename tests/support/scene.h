@@ -120,7 +120,7 @@ class Scene {
                     .order = op.order,
                     .stores = mix(op.seed ^ static_cast<unsigned>(rank)) % 2 ? Stores::plain
                                                                              : Stores::streaming,
-                    .detour = mix((op.seed + 4) ^ static_cast<unsigned>(rank)) % 4 == 0,
+                    .cico = mix((op.seed + 4) ^ static_cast<unsigned>(rank)) % 4 == 0,
                     .timed = mix((op.seed + 5) ^ static_cast<unsigned>(rank)) % 4 == 0,
                     .parts = role(index, rank).parts,
                     .levels = static_cast<int>(mix(op.seed + 1) % 5),

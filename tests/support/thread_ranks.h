@@ -20,7 +20,7 @@ enum class Between { threads, copied, staged };
 
 class ThreadRanks {
  public:
-  explicit ThreadRanks(int ranks, segment::Patience patience = {},
+  explicit ThreadRanks(int ranks, segment::WaitPolicy wait_policy = {},
                        Between between = Between::threads)
       : bytes_(static_cast<std::size_t>(ranks) * round_up(sizeof(fabric::Desk), page_bytes)) {
     void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -36,10 +36,11 @@ class ThreadRanks {
     for (int rank = 0; rank < ranks; ++rank)
       desks_.push_back(reinterpret_cast<fabric::Desk*>(
           memory_ + static_cast<std::size_t>(rank) * round_up(sizeof(fabric::Desk), page_bytes)));
-    ways_ = {.mapped = false, .copied = between == Between::copied};
+    transports_ = {.mapped = false, .copied = between == Between::copied};
     peers_.assign(static_cast<std::size_t>(ranks), peer);
     for (int rank = 0; rank < ranks; ++rank) {
-      hosts_.push_back(std::make_unique<fabric::NodeHost>(peers_, ways_, patience, emergencies()));
+      hosts_.push_back(
+          std::make_unique<fabric::NodeHost>(peers_, transports_, wait_policy, emergencies()));
       fabrics_.push_back(std::make_unique<fabric::NodeFabric>(*hosts_.back(), desks_, rank));
     }
   }
@@ -53,7 +54,7 @@ class ThreadRanks {
 
   // What other hosts for the same desks need.
   [[nodiscard]] const std::vector<fabric::Peers::Peer>& peers() const { return peers_; }
-  [[nodiscard]] memory::Ways ways() const { return ways_; }
+  [[nodiscard]] memory::Transports transports() const { return transports_; }
   [[nodiscard]] std::span<fabric::Desk* const> desks() const { return desks_; }
 
   // body(fabric) on every rank, a thread each.
@@ -69,7 +70,7 @@ class ThreadRanks {
     return {
         .peer_lost = [](void*, int peer) { die("lost", peer); },
         .mismatch = [](void*, int peer, std::uint64_t, std::uint64_t) { die("mismatch", peer); },
-        .surplus = [](void*, int peer, std::size_t, std::size_t) { die("surplus", peer); },
+        .truncation = [](void*, int peer, std::size_t, std::size_t) { die("truncation", peer); },
         .unreachable = [](void*, int peer, const Status&) { die("unreachable", peer); }};
   }
 
@@ -82,7 +83,7 @@ class ThreadRanks {
   std::size_t bytes_;
   std::byte* memory_;
   memory::Reach self_;
-  memory::Ways ways_;
+  memory::Transports transports_;
   std::vector<fabric::Peers::Peer> peers_;
   std::vector<fabric::Desk*> desks_;
   std::vector<std::unique_ptr<fabric::NodeHost>> hosts_;

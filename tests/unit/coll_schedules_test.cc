@@ -16,7 +16,7 @@ using lab::Simulator;
 
 class Schedules : public ::testing::TestWithParam<Algorithm> {};
 
-lab::SimWays draw_ways(std::mt19937_64& random) {
+lab::SimTransports draw_transports(std::mt19937_64& random) {
   const auto bits = random() % 8;
   if (bits == 0) return {};  // each buffer another way
   return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
@@ -35,8 +35,8 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
-  const lab::SimWays ways = draw_ways(random);
-  Simulator simulator(ranks, random(), ways, draw_start(random));
+  const lab::SimTransports transports = draw_transports(random);
+  Simulator simulator(ranks, random(), transports, draw_start(random));
   int stuck = 0;
   if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
     return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";

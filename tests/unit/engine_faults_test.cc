@@ -76,14 +76,14 @@ TEST_P(Killed, EndsTheOthersWithItsName) {
           for (int i = 0;; ++i) {
             if (i == 50 && self.rank == 1 && !in_the_midst) ::kill(::getpid(), SIGKILL);
             if (i == 50 && self.rank == 2 && in_the_midst) ::kill(pids[1], SIGKILL);
-            const Trouble trouble = team->run(
+            const ErrorCode error_code = team->run(
                 death.collective, {.send = send.data(),
                                    .recv = recv.data(),
                                    .count = death.count,
                                    .element_bytes = 4,
                                    .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
                                    .root = death.root});
-            if (trouble != Trouble::none) std::_Exit(1);
+            if (error_code != ErrorCode::none) std::_Exit(1);
           }
         },
         30);
@@ -140,21 +140,21 @@ TEST(Faults, AnErrorInTheNextCallIsNoneInThis) {
       while (failed->load() == 0) ::usleep(1000);
       ::usleep(50'000);
     }
-    const Trouble first =
+    const ErrorCode first =
         team->run(Collective::reduce, {.send = &value,
                                        .recv = &sum,
                                        .count = 1,
                                        .element_bytes = 4,
                                        .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
                                        .root = 0});
-    RANK_CHECK(first == Trouble::none && (self.rank != 0 || sum == 3));
+    RANK_CHECK(first == ErrorCode::none && (self.rank != 0 || sum == 3));
     std::vector<std::byte> memory(100 * 4);
     const std::vector<coll::Block> out(1, {memory.data(), self.rank == 2 ? 50u : 8u});
     const std::vector<coll::Block> in(3, {memory.data() + 100, 8});
-    const Trouble second =
+    const ErrorCode second =
         team->run(Collective::allgather, {.count = 8, .element_bytes = 1, .out = out, .in = in});
     if (self.rank == 2) *failed = 1;
-    RANK_CHECK(second == (self.rank == 2 ? Trouble::truncated : Trouble::told));
+    RANK_CHECK(second == (self.rank == 2 ? ErrorCode::truncated : ErrorCode::peer_error));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
@@ -176,12 +176,12 @@ TEST(Faults, WhatIsTooLongInPlaceIsAnErrorOfTheReceiver) {
           blocks[1].address += 5 * room;
           std::byte& behind = blocks[1].address[(with_gaps == 0 ? 2 : 1) * room];
           if (self.rank == 0) behind = std::byte{7};
-          const Trouble trouble = team->run(
+          const ErrorCode error_code = team->run(
               Collective::alltoallv, {.count = 0, .in_place = true, .out = blocks, .in = blocks});
           if (self.rank == 0)
-            RANK_CHECK(trouble == Trouble::truncated && behind == std::byte{7});
+            RANK_CHECK(error_code == ErrorCode::truncated && behind == std::byte{7});
           else
-            RANK_CHECK(trouble == Trouble::none || trouble == Trouble::told);
+            RANK_CHECK(error_code == ErrorCode::none || error_code == ErrorCode::peer_error);
         });
         EXPECT_TRUE(endings.all(0)) << option << " " << room << " " << with_gaps << endings.output;
         EXPECT_NE(endings.output.find("rank 1 sends"), std::string::npos) << endings.output;
@@ -234,20 +234,20 @@ TEST_P(Mismatch, IsNamed) {
         const auto team = team_of(self, "cma,bounce");
         std::vector<float> send(100'000, 1.0f), recv(100'000);
         const std::size_t side = self.rank == 0 ? 0 : 1;
-        Trouble trouble = Trouble::none;
+        ErrorCode error_code = ErrorCode::none;
         bool met = false;
         // Who met nothing may be ahead by as many calls as there are lines.
-        for (int i = 0; i < 40 && trouble != Trouble::left; ++i) {
-          trouble = team->run(what.collective[side],
-                              {.send = send.data(),
-                               .recv = recv.data(),
-                               .count = what.count[side],
-                               .element_bytes = 4,
-                               .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
-                               .root = what.root[side]});
-          met = met || trouble != Trouble::none;
+        for (int i = 0; i < 40 && error_code != ErrorCode::left; ++i) {
+          error_code = team->run(what.collective[side],
+                                 {.send = send.data(),
+                                  .recv = recv.data(),
+                                  .count = what.count[side],
+                                  .element_bytes = 4,
+                                  .kernel = reduce::find(reduce::Op::sum, reduce::Type::f32),
+                                  .root = what.root[side]});
+          met = met || error_code != ErrorCode::none;
         }
-        RANK_CHECK(met && trouble == Trouble::left);
+        RANK_CHECK(met && error_code == ErrorCode::left);
       },
       30);
   EXPECT_NE(endings.output.find("called different things"), std::string::npos) << endings.output;

@@ -122,7 +122,7 @@ void say(const Team& team, const Plan& plan, Buffers& buffers, Said& said) {
   work.in = in;
 }
 
-Trouble make(Team& team, const Plan& plan, Buffers& buffers) {
+ErrorCode make(Team& team, const Plan& plan, Buffers& buffers) {
   Said said;
   say(team, plan, buffers, said);
   return team.run(plan.collective, said.work);
@@ -139,9 +139,9 @@ class Starter {
     next.collective = plan.collective;
     next.work = next.said.work;
     next.index = started_.size() - 1;
-    const Trouble trouble = team_.may_start(next.collective, next.work);
-    if (trouble != Trouble::none) {
-      outcomes_[next.index] = trouble == Trouble::left ? 'm' : '!';
+    const ErrorCode error_code = team_.may_start(next.collective, next.work);
+    if (error_code != ErrorCode::none) {
+      outcomes_[next.index] = error_code == ErrorCode::left ? 'm' : '!';
       return;
     }
     team_.start(next);
@@ -150,10 +150,10 @@ class Starter {
   }
   void drive() {
     driver().drive();
-    progress::Queue finished = driver().finished();
+    progress::OperationList finished = driver().finished();
     while (progress::Operation* operation = finished.pop()) {
       auto& pending = static_cast<Started&>(*operation);
-      outcomes_[pending.index] = team_.finish(pending) == Trouble::none ? '.' : '!';
+      outcomes_[pending.index] = team_.finish(pending) == ErrorCode::none ? '.' : '!';
       --outstanding_;
     }
   }
@@ -189,8 +189,8 @@ std::string outcomes(Team& team, std::uint64_t seed, std::size_t failing, int wh
       own() % 3 == 0 ? starter.wait() : starter.drive();
       continue;
     }
-    const Trouble trouble = make(team, deviates ? other : plan, buffers);
-    all += trouble == Trouble::none ? '.' : trouble == Trouble::left ? 'm' : '!';
+    const ErrorCode error_code = make(team, deviates ? other : plan, buffers);
+    all += error_code == ErrorCode::none ? '.' : error_code == ErrorCode::left ? 'm' : '!';
   }
   starter.wait();
   return starts ? starter.outcomes() : all;
@@ -249,9 +249,9 @@ TEST(Leaving, NoLaterCallFailsWhereAllWaitInTheNext) {
     std::vector<coll::Block> in;
     if (self.rank == 0) in.assign(3, {memory.data() + 200, bytes});
     if (self.rank == 0) ::usleep(50'000);
-    const Trouble first = team->run(Collective::gather, {.count = bytes, .out = out, .in = in});
-    RANK_CHECK(self.rank == 0 ? first == Trouble::truncated : first == Trouble::none);
-    for (int i = 0; i < 3; ++i) RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::left);
+    const ErrorCode first = team->run(Collective::gather, {.count = bytes, .out = out, .in = in});
+    RANK_CHECK(self.rank == 0 ? first == ErrorCode::truncated : first == ErrorCode::none);
+    for (int i = 0; i < 3; ++i) RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::left);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
@@ -265,9 +265,9 @@ TEST(Leaving, WhatCannotBeMadeAgainFailsOnAll) {
       Buffers buffers;
       const Plan plan{Collective::allreduce, 700, 0, in_place && self.rank == 2};
       const Plan other{Collective::barrier, 0, 0, false};
-      const Trouble trouble = make(*team, self.rank == 0 ? other : plan, buffers);
-      RANK_CHECK(trouble == Trouble::mismatched || trouble == Trouble::told);
-      RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::left);
+      const ErrorCode error_code = make(*team, self.rank == 0 ? other : plan, buffers);
+      RANK_CHECK(error_code == ErrorCode::mismatched || error_code == ErrorCode::peer_error);
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::left);
     });
     EXPECT_TRUE(endings.all(0)) << endings.output;
   }
@@ -277,24 +277,25 @@ TEST(Leaving, WhatCannotBeMadeAgainFailsOnAll) {
 TEST(Leaving, NotWithoutTheDead) {
   const auto endings = test::fork_ranks(3, [](Rank& self) {
     const auto team = team_of(self.world, join(self, "cma,bounce"));
-    RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::none);
+    RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
     if (self.rank == 1) std::_Exit(0);
-    const Trouble trouble = team->run(Collective::barrier, {});
-    RANK_CHECK(trouble == Trouble::lost || trouble == Trouble::told);
-    for (int i = 0; i < 3; ++i) RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::told);
+    const ErrorCode error_code = team->run(Collective::barrier, {});
+    RANK_CHECK(error_code == ErrorCode::lost || error_code == ErrorCode::peer_error);
+    for (int i = 0; i < 3; ++i)
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::peer_error);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
 // Members that are threads, without what is said of errors.
 struct Member {
-  Member(test::ThreadRanks& ranks, int rank, const segment::Patience& patience)
-      : host(ranks.peers(), ranks.ways(), patience, quiet()),
+  Member(test::ThreadRanks& ranks, int rank, const segment::WaitPolicy& wait_policy)
+      : host(ranks.peers(), ranks.transports(), wait_policy, quiet()),
         fabric(host, ranks.desks(), rank),
-        leaving(false, ranks.desks(), rank, host, patience) {}
+        leaving(false, ranks.desks(), rank, host, wait_policy) {}
   static fabric::Emergencies quiet() {
     auto emergencies = test::ThreadRanks::emergencies();
-    emergencies.told = [](void*, int) {};
+    emergencies.peer_error = [](void*, int) {};
     return emergencies;
   }
 
@@ -311,7 +312,7 @@ struct Member {
     for (const auto& row : coll::rows_of<fabric::NodeFabric>(collective)) {
       if (!row.fits({fabric.size(), 4})) continue;
       const fabric::Task task = row.run(fabric, work);
-      if (!task.done()) return leaving.told(collective != Collective::allreduce) ? 'm' : '!';
+      if (!task.done()) return leaving.peer_error(collective != Collective::allreduce) ? 'm' : '!';
       break;
     }
     leaving.end();
@@ -332,8 +333,8 @@ TEST(Leaving, ThreadsLeaveAtTheSameCall) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     std::mt19937_64 random(seed);
     const int size = 2 + static_cast<int>(random() % 3);
-    segment::Patience patience{20, 20, seed % 2 == 0 && os::enable_asymmetric_fence()};
-    test::ThreadRanks ranks(size, patience);
+    segment::WaitPolicy wait_policy{20, 20, seed % 2 == 0 && os::enable_asymmetric_fence()};
+    test::ThreadRanks ranks(size, wait_policy);
     const std::size_t calls = 80;
     std::map<int, std::size_t> errors;  // who, and in which call
     errors[static_cast<int>(random() % 4) % size] = random() % 20;
@@ -342,7 +343,7 @@ TEST(Leaving, ThreadsLeaveAtTheSameCall) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank)
       threads.emplace_back([&, rank] {
-        Member member(ranks, rank, patience);
+        Member member(ranks, rank, wait_policy);
         std::mt19937_64 same(seed), own(seed + 1000 * static_cast<unsigned>(rank));
         std::string& mine = all[static_cast<std::size_t>(rank)];
         for (std::size_t call = 0; call < calls; ++call) {

@@ -30,7 +30,7 @@ std::shared_ptr<Node> node_of(Rank& self, const char* memory = "commons,cma,boun
   ::setenv("TUTTI_MEMORY", memory, 1);
   std::shared_ptr<Node> node;
   RANK_CHECK(Node::join(self.world, node).ok());
-  RANK_CHECK(node->ways().mapped || std::strstr(memory, "commons") == nullptr);
+  RANK_CHECK(node->transports().mapped || std::strstr(memory, "commons") == nullptr);
   return node;
 }
 
@@ -39,7 +39,7 @@ std::vector<const std::byte*> blocks_of_all(Rank& self, const Node& node) {
   auto* block = static_cast<std::byte*>(commons::allocate(bytes, 4096, false));
   RANK_CHECK(block != nullptr);
   std::memset(block, 1 + self.rank, bytes);
-  memory::Card mine = memory::offer(block, bytes, node.ways()), all[8];
+  memory::Card mine = memory::offer(block, bytes, node.transports()), all[8];
   RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
   std::vector<const std::byte*> blocks;
   for (int rank = 0; rank < node.size(); ++rank) {
@@ -99,18 +99,18 @@ TEST(Losses, AThreadThatEndsIsNoProcess) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
-Trouble call(Team& team, Collective collective, const coll::Work& work, bool blocking) {
+ErrorCode call(Team& team, Collective collective, const coll::Work& work, bool blocking) {
   if (blocking) return team.run(collective, work);
-  RANK_CHECK(team.may_start(collective, work) == Trouble::none);
+  RANK_CHECK(team.may_start(collective, work) == ErrorCode::none);
   Pending pending;
   pending.collective = collective;
   pending.work = work;
   team.start(pending);
   team.end_start();
   while (driver().finished().empty()) driver().drive();
-  const Trouble trouble = Team::finish(pending);
+  const ErrorCode error_code = Team::finish(pending);
   driver().stop();
-  return trouble;
+  return error_code;
 }
 
 // As if rank 0 had gone right before it is read.
@@ -125,8 +125,8 @@ TEST(Losses, ZerosAreNoData) {
       std::memset(block, 1 + self.rank, bytes);
       if (self.rank == 1) node->lose(0);
       const coll::Work work{.send = block, .recv = block, .count = bytes, .root = 0};
-      const Trouble trouble = call(*team, Collective::bcast, work, blocking);
-      if (self.rank == 1) RANK_CHECK(trouble == Trouble::lost);
+      const ErrorCode error_code = call(*team, Collective::bcast, work, blocking);
+      if (self.rank == 1) RANK_CHECK(error_code == ErrorCode::lost);
       int here = 1, all[2];
       RANK_CHECK(self.world.allgather(&here, all, sizeof here));
       std::_Exit(0);
@@ -158,11 +158,11 @@ TEST(Losses, ZerosAreNotPassedOn) {
                               .count = bytes,
                               .kernel = reduce::find(reduce::Op::sum, reduce::Type::u8),
                               .root = computes ? 2 : 0};
-        const Trouble trouble = call(*team, collective, work, blocking);
-        if (self.rank == 1) RANK_CHECK(trouble == Trouble::lost);
+        const ErrorCode error_code = call(*team, collective, work, blocking);
+        if (self.rank == 1) RANK_CHECK(error_code == ErrorCode::lost);
         const auto expected = std::byte(computes ? 1 + 2 + 3 + 4 : 1);
         const bool has_result = collective != Collective::reduce || self.rank == 2;
-        for (std::size_t i = 0; trouble == Trouble::none && has_result && i < bytes; ++i)
+        for (std::size_t i = 0; error_code == ErrorCode::none && has_result && i < bytes; ++i)
           RANK_CHECK(recv[i] == expected);
         int here = 1, all[4];
         RANK_CHECK(self.world.allgather(&here, all, sizeof here));
@@ -177,7 +177,7 @@ TEST(Losses, NorIsWhatCouldNotBeCopied) {
   for (const auto collective : {Collective::allreduce, Collective::gather}) {
     const auto endings = test::fork_ranks(4, [&](Rank& self) {
       const std::shared_ptr<Node> node = node_of(self, "cma,bounce");
-      RANK_CHECK(node->ways().copied);
+      RANK_CHECK(node->transports().copied);
       const char* why = "";
       const auto team = Team::create(self.world, node, why);
       RANK_CHECK(team != nullptr);
@@ -204,13 +204,13 @@ TEST(Losses, NorIsWhatCouldNotBeCopied) {
       };
       const std::size_t results = computes ? 1 : in.size();
       // A call succeeds in which the others have done all of rank 1's part, as it had no core.
-      Trouble trouble = Trouble::none;
-      for (int calls = 0; calls < 1000 && trouble == Trouble::none; ++calls) {
-        trouble = call(*team, collective, work, true);
-        for (std::size_t i = 0; trouble == Trouble::none && i < results * bytes; ++i)
+      ErrorCode error_code = ErrorCode::none;
+      for (int calls = 0; calls < 1000 && error_code == ErrorCode::none; ++calls) {
+        error_code = call(*team, collective, work, true);
+        for (std::size_t i = 0; error_code == ErrorCode::none && i < results * bytes; ++i)
           RANK_CHECK(recv[i] == expected(i / bytes));
       }
-      if (self.rank == 1) RANK_CHECK(trouble == Trouble::unreachable);
+      if (self.rank == 1) RANK_CHECK(error_code == ErrorCode::unreachable);
       int here = 1, all[4];
       RANK_CHECK(self.world.allgather(&here, all, sizeof here));
       std::_Exit(0);

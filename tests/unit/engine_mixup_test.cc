@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "engine/call.h"
+#include "engine/call_signature.h"
 #include "lab/desks.h"
 #include "support/seeds.h"
 
@@ -22,7 +22,8 @@ using Calls = std::string;
 
 // What the n-th blocking and nonblocking collective say of themselves.
 std::uint64_t call_of(bool blocking, std::uint64_t number) {
-  return Call{.collective = coll::Collective::bcast, .bytes = 2 * number + blocking}.encode();
+  return CallSignature{.collective = coll::Collective::bcast, .bytes = 2 * number + blocking}
+      .encode();
 }
 
 class Player {

@@ -53,21 +53,21 @@ TEST(Threads, ShareTheFreeCoresOfTheirDomain) {
 }
 
 TEST(Threads, OfNeighboursShareACoreOrTakeTurns) {
-  const Masks seats = bound({0, 1, 2, 3});
-  EXPECT_EQ(threads_of(place({"auto"}, seats, cores(0, 5), one)), "4 4 5 5 ");
-  EXPECT_EQ(threads_of(place({"numa"}, seats, cores(0, 5), one)), "4 4 5 5 ");
-  EXPECT_EQ(threads_of(place({"odd-even"}, seats, cores(0, 5), one)), "4 5 4 5 ");
+  const Masks bindings = bound({0, 1, 2, 3});
+  EXPECT_EQ(threads_of(place({"auto"}, bindings, cores(0, 5), one)), "4 4 5 5 ");
+  EXPECT_EQ(threads_of(place({"numa"}, bindings, cores(0, 5), one)), "4 4 5 5 ");
+  EXPECT_EQ(threads_of(place({"odd-even"}, bindings, cores(0, 5), one)), "4 5 4 5 ");
 }
 
 TEST(Threads, WithoutAFreeCoreInTheirDomainGoElsewhere) {
-  const Masks seats = bound({0, 1, 2, 3, 4});
-  EXPECT_EQ(threads_of(place({}, seats, cores(0, 7), two)), "5 5 6 6 5 ");
-  EXPECT_EQ(threads_of(place({"odd-even"}, seats, cores(0, 7), two)), "5 6 7 5 5 ");
+  const Masks bindings = bound({0, 1, 2, 3, 4});
+  EXPECT_EQ(threads_of(place({}, bindings, cores(0, 7), two)), "5 5 6 6 5 ");
+  EXPECT_EQ(threads_of(place({"odd-even"}, bindings, cores(0, 7), two)), "5 6 7 5 5 ");
 }
 
 TEST(Threads, OfRanksThatSpanDomainsTakeAnyFreeCore) {
-  const Masks seats = {cores(2, 4), cores(2, 4)};
-  EXPECT_EQ(threads_of(place({}, seats, cores(0, 5), two)), "0 1 ");
+  const Masks bindings = {cores(2, 4), cores(2, 4)};
+  EXPECT_EQ(threads_of(place({}, bindings, cores(0, 5), two)), "0 1 ");
 }
 
 TEST(Threads, AreWithTheirRanksWhereTheyAreToldTo) {
@@ -81,8 +81,10 @@ TEST(Threads, AreWithTheirRanksWhereNoCoreIsFree) {
 }
 
 TEST(CommCores, AreKeptFreeInEachDomain) {
-  const Masks seats(6, cores(0, 7));
-  const auto kept = [&](const char* policy) { return place({policy, 2}, seats, cores(0, 7), two); };
+  const Masks bindings(6, cores(0, 7));
+  const auto kept = [&](const char* policy) {
+    return place({policy, 2}, bindings, cores(0, 7), two);
+  };
   for (const char* policy : {"auto", "numa", "odd-even", "bind", "none"}) {
     EXPECT_EQ(ranks_of(kept(policy)), "0 1 2 4 5 6 ") << policy;
     EXPECT_FALSE(kept(policy).too_many);
@@ -142,14 +144,14 @@ TEST(CommCores, ServeDomainsThatHaveNone) {
 }
 
 TEST(CommCores, ThatLeaveNoCoreChangeNothing) {
-  const Masks seats = bound({0, 1, 2, 4});
+  const Masks bindings = bound({0, 1, 2, 4});
   for (const std::int64_t asked : {std::int64_t{8}, std::int64_t{9}, (std::int64_t{1} << 32) + 1}) {
-    const Placing placing = place({"auto", asked}, seats, cores(0, 7), two);
+    const Placing placing = place({"auto", asked}, bindings, cores(0, 7), two);
     EXPECT_TRUE(placing.too_many);
     EXPECT_EQ(ranks_of(placing), "");
-    EXPECT_EQ(threads_of(placing), threads_of(place({}, seats, cores(0, 7), two)));
+    EXPECT_EQ(threads_of(placing), threads_of(place({}, bindings, cores(0, 7), two)));
   }
-  EXPECT_FALSE(place({"auto", 7}, seats, cores(0, 7), two).too_many);
+  EXPECT_FALSE(place({"auto", 7}, bindings, cores(0, 7), two).too_many);
 }
 
 // What two ranks say that join twice with this TUTTI_COMM_CORES.

@@ -95,11 +95,11 @@ TEST(Team, ARevokedOneIsOverForAll) {
   const auto endings = test::fork_ranks(3, [](Rank& self) {
     const auto team = team_of(self.world, join(self, "cma,bounce"));
     RANK_CHECK(!team->revoked());
-    RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::none);
+    RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
     if (self.rank == 1)
       team->revoke();
     else
-      RANK_CHECK(team->run(Collective::barrier, {}) == Trouble::told);
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::peer_error);
     RANK_CHECK(team->revoked());
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
@@ -228,8 +228,8 @@ TEST(Team, SharesALimitedAddressSpace) {
     const rlimit limit{(self.rank == 3 ? 200 : 400) * gib, RLIM_INFINITY};
     RANK_CHECK(::setrlimit(RLIMIT_AS, &limit) == 0);
     const auto home = join(self);
-    RANK_CHECK(home->ways().mapped && home->ways().window_bytes < 8 * gib);
-    const std::uint64_t mine = home->ways().window_bytes;
+    RANK_CHECK(home->transports().mapped && home->transports().window_bytes < 8 * gib);
+    const std::uint64_t mine = home->transports().window_bytes;
     std::uint64_t all[8];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     for (const std::uint64_t theirs : all) RANK_CHECK(theirs == mine);

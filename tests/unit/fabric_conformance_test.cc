@@ -200,15 +200,15 @@ TYPED_TEST(Conformance, OfferedBuffersAreReached) {
     EXPECT_EQ(f.map(f.rank(), card), reinterpret_cast<std::byte*>(mine.data()));
     std::vector<std::uint64_t> copy(5'000);
     std::byte* window = f.map(peer, theirs);
-    EXPECT_EQ(window != nullptr, theirs.way == Way::mapped);
+    EXPECT_EQ(window != nullptr, theirs.transport == Transport::mapped);
     if (window != nullptr) {
       std::memcpy(copy.data(), window, copy.size() * 8);
       std::memcpy(window + 80'000, copy.data(), copy.size() * 8);
-    } else if (theirs.way == Way::copied) {
+    } else if (theirs.transport == Transport::copied) {
       f.read(peer, theirs, 0, copy.data(), copy.size() * 8);
       f.write(peer, theirs, 80'000, copy.data(), copy.size() * 8);
     }
-    if (theirs.way != Way::staged) {
+    if (theirs.transport != Transport::staged) {
       for (std::uint64_t i = 0; i < 5'000; ++i)
         EXPECT_EQ(copy[i], i * 3 + static_cast<unsigned>(peer));
     }
@@ -216,7 +216,7 @@ TYPED_TEST(Conformance, OfferedBuffersAreReached) {
     co_await f.room(last);
     f.post(last, {});
     co_await f.posted(peer, last);
-    if (card.way != Way::staged) {
+    if (card.transport != Transport::staged) {
       for (std::uint64_t i = 0; i < 5'000; ++i)
         EXPECT_EQ(mine[10'000 + i], i * 3 + static_cast<unsigned>(f.rank()));
     }

@@ -147,10 +147,10 @@ TEST(Simulator, DrawsEveryWayItMay) {
   Simulator simulator(2, 3, {.mapped = true, .copied = false, .staged = true});
   int seen[3] = {0, 0, 0};
   for (int i = 0; i < 200; ++i)
-    ++seen[static_cast<int>(simulator.fabric(0).offer(&seen, sizeof seen).way)];
-  EXPECT_GT(seen[static_cast<int>(Way::mapped)], 50);
-  EXPECT_EQ(seen[static_cast<int>(Way::copied)], 0);
-  EXPECT_GT(seen[static_cast<int>(Way::staged)], 50);
+    ++seen[static_cast<int>(simulator.fabric(0).offer(&seen, sizeof seen).transport)];
+  EXPECT_GT(seen[static_cast<int>(Transport::mapped)], 50);
+  EXPECT_EQ(seen[static_cast<int>(Transport::copied)], 0);
+  EXPECT_GT(seen[static_cast<int>(Transport::staged)], 50);
 }
 
 // A rank may be overtaken between a store that others see and its next statement, and a nested

@@ -10,8 +10,8 @@ namespace tutti::lab {
 namespace {
 
 // 1 byte a nanosecond, and a core more than ranks.
-TimedMachine machine_of(std::vector<Seat> seats, Machine machine = {.cores = 4}) {
-  return TimedMachine(machine, std::move(seats));
+TimedMachine machine_of(std::vector<Binding> bindings, Machine machine = {.cores = 4}) {
+  return TimedMachine(machine, std::move(bindings));
 }
 
 Task transfer(TimedFabric& f, Executor executor, std::size_t bytes) {

@@ -19,8 +19,8 @@ using test::Rank;
 // A backend and how to get memory that it reaches.
 struct Backend {
   const char* name;  // as in TUTTI_MEMORY
-  Way way;
-  Ways ways;
+  Transport transport;
+  Transports transports;
   void* (*allocate)(std::size_t bytes);
 };
 
@@ -36,9 +36,9 @@ void* from_static(std::size_t bytes) {
 }
 
 constexpr Backend backends[] = {
-    {"commons", Way::mapped, {.mapped = true, .copied = false}, from_commons},
-    {"cma", Way::copied, {.mapped = false, .copied = true}, from_mmap},
-    {"cma", Way::copied, {.mapped = true, .copied = true}, from_static},
+    {"commons", Transport::mapped, {.mapped = true, .copied = false}, from_commons},
+    {"cma", Transport::copied, {.mapped = false, .copied = true}, from_mmap},
+    {"cma", Transport::copied, {.mapped = true, .copied = true}, from_static},
 };
 
 constexpr std::size_t bytes = (std::size_t{40} << 20) + 12'345;
@@ -67,9 +67,9 @@ struct Pair {
     Introduction all[2];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     reach.open(all[peer], allowed);
-    if (*reach.why_not(backend.way) != '\0')
-      std::fprintf(stderr, "%s\n", reach.why_not(backend.way));
-    RANK_CHECK(*reach.why_not(backend.way) == '\0');
+    if (*reach.why_not(backend.transport) != '\0')
+      std::fprintf(stderr, "%s\n", reach.why_not(backend.transport));
+    RANK_CHECK(*reach.why_not(backend.transport) == '\0');
   }
   int peer;
   Reach reach;
@@ -88,10 +88,10 @@ TEST_P(Contract, ReadsAndWritesAnyRange) {
     auto* mine = static_cast<std::byte*>(backend.allocate(bytes));
     RANK_CHECK(mine != nullptr);
     fill_round(self.rank, 0, {mine, bytes});
-    const Card card = offer(mine, bytes, backend.ways);
-    RANK_CHECK(card.way == backend.way);
+    const Card card = offer(mine, bytes, backend.transports);
+    RANK_CHECK(card.transport == backend.transport);
     const Card theirs = swap_cards(self, card);
-    RANK_CHECK((pair.reach.map(theirs) != nullptr) == (backend.way == Way::mapped));
+    RANK_CHECK((pair.reach.map(theirs) != nullptr) == (backend.transport == Transport::mapped));
 
     std::vector<std::byte> expected(bytes), seen(bytes);
     fill_round(pair.peer, 0, expected);
@@ -144,14 +144,14 @@ TEST_P(Contract, IsNeverStale) {
       auto* mine = static_cast<std::byte*>(backend.allocate(size));
       RANK_CHECK(mine != nullptr);
       fill_round(self.rank, round, {mine, size});
-      const Card theirs = swap_cards(self, offer(mine, size, backend.ways));
+      const Card theirs = swap_cards(self, offer(mine, size, backend.transports));
       RANK_CHECK(pair.reach.read(theirs, 0, seen.data(), size).ok());
       fill_round(pair.peer, round, expected);
       RANK_CHECK(seen == expected);
       if (const std::byte* window = pair.reach.map(theirs))
         RANK_CHECK(same_bytes(window, expected.data(), size));
       barrier(self);
-      if (backend.way == Way::mapped) commons::release(mine);
+      if (backend.transport == Transport::mapped) commons::release(mine);
       if (backend.allocate == from_mmap) ::munmap(mine, size);
     }
   });
@@ -182,18 +182,18 @@ TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
     auto* heap = static_cast<std::byte*>(commons::allocate(size, 4096, false));
     RANK_CHECK(heap != nullptr);
     static std::byte elsewhere[64];
-    const Ways none{}, cma{false, true}, commons_only{true, false}, both{true, true};
-    RANK_CHECK(offer(heap, size, both).way == Way::mapped);
-    RANK_CHECK(offer(heap + 100, size - 100, commons_only).way == Way::mapped);
-    RANK_CHECK(offer(heap, size, cma).way == Way::copied);
-    RANK_CHECK(offer(heap, size, none).way == Way::staged);
-    RANK_CHECK(offer(elsewhere, sizeof elsewhere, both).way == Way::copied);
-    RANK_CHECK(offer(elsewhere, sizeof elsewhere, commons_only).way == Way::staged);
-    RANK_CHECK(offer(heap, std::size_t{1} << 60, both).way != Way::mapped);
+    const Transports none{}, cma{false, true}, commons_only{true, false}, both{true, true};
+    RANK_CHECK(offer(heap, size, both).transport == Transport::mapped);
+    RANK_CHECK(offer(heap + 100, size - 100, commons_only).transport == Transport::mapped);
+    RANK_CHECK(offer(heap, size, cma).transport == Transport::copied);
+    RANK_CHECK(offer(heap, size, none).transport == Transport::staged);
+    RANK_CHECK(offer(elsewhere, sizeof elsewhere, both).transport == Transport::copied);
+    RANK_CHECK(offer(elsewhere, sizeof elsewhere, commons_only).transport == Transport::staged);
+    RANK_CHECK(offer(heap, std::size_t{1} << 60, both).transport != Transport::mapped);
     const std::size_t end = commons::offset_of(heap) + size;
-    RANK_CHECK(offer(heap, size, {true, true, end}).way == Way::mapped);
-    RANK_CHECK(offer(heap, size, {true, true, end - 1}).way == Way::copied);
-    RANK_CHECK(offer(heap, size, {true, false, end - 1}).way == Way::staged);
+    RANK_CHECK(offer(heap, size, {true, true, end}).transport == Transport::mapped);
+    RANK_CHECK(offer(heap, size, {true, true, end - 1}).transport == Transport::copied);
+    RANK_CHECK(offer(heap, size, {true, false, end - 1}).transport == Transport::staged);
     RANK_CHECK(offer(heap, size, both).address == reinterpret_cast<std::uint64_t>(heap));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
@@ -201,38 +201,40 @@ TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
 
 TEST(WhyNot, SaysWhatIsInTheWay) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {
-    const Allowed all_ways = allowed("commons,cma,bounce");
-    const Introduction mine = introduce(all_ways);
+    const Allowed all_transports = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_transports);
     Introduction all[2];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     const Introduction& peer = all[1 - self.rank];
-    const auto why = [&](const Introduction& what, const Allowed& how, Way way) {
+    const auto why = [&](const Introduction& what, const Allowed& how, Transport transport) {
       Reach reach;
-      RANK_CHECK(*reach.why_not(Way::staged) == '\0');
+      RANK_CHECK(*reach.why_not(Transport::staged) == '\0');
       reach.open(what, how);
-      RANK_CHECK(*reach.why_not(Way::staged) == '\0');
-      return std::string(reach.why_not(way));
+      RANK_CHECK(*reach.why_not(Transport::staged) == '\0');
+      return std::string(reach.why_not(transport));
     };
-    RANK_CHECK(std::string(Reach().why_not(Way::mapped)) == "not opened");
-    RANK_CHECK(why(peer, all_ways, Way::mapped).empty());
-    RANK_CHECK(why(peer, all_ways, Way::copied).empty());
-    RANK_CHECK(why(peer, allowed("cma"), Way::mapped) == "switched off by TUTTI_MEMORY");
-    RANK_CHECK(why(peer, allowed("commons"), Way::copied) == "switched off by TUTTI_MEMORY");
+    RANK_CHECK(std::string(Reach().why_not(Transport::mapped)) == "not opened");
+    RANK_CHECK(why(peer, all_transports, Transport::mapped).empty());
+    RANK_CHECK(why(peer, all_transports, Transport::copied).empty());
+    RANK_CHECK(why(peer, allowed("cma"), Transport::mapped) == "switched off by TUTTI_MEMORY");
+    RANK_CHECK(why(peer, allowed("commons"), Transport::copied) == "switched off by TUTTI_MEMORY");
 
     Introduction wrong = peer;
     wrong.fd = -1;
-    RANK_CHECK(why(wrong, all_ways, Way::mapped) == "the peer has no commons");
+    RANK_CHECK(why(wrong, all_transports, Transport::mapped) == "the peer has no commons");
     wrong = peer;
     wrong.fd = 777;
-    RANK_CHECK(why(wrong, all_ways, Way::mapped).find("cannot be opened") != std::string::npos);
+    RANK_CHECK(why(wrong, all_transports, Transport::mapped).find("cannot be opened") !=
+               std::string::npos);
     wrong = peer;
     ++wrong.nonce;
-    RANK_CHECK(why(wrong, all_ways, Way::mapped) ==
+    RANK_CHECK(why(wrong, all_transports, Transport::mapped) ==
                "the peer's descriptor leads to something else");
-    RANK_CHECK(why(wrong, all_ways, Way::copied) == "process_vm_readv reached another process");
+    RANK_CHECK(why(wrong, all_transports, Transport::copied) ==
+               "process_vm_readv reached another process");
     wrong = peer;
     wrong.probe = 64;  // nothing is mapped there
-    RANK_CHECK(why(wrong, all_ways, Way::copied) == "process_vm_readv failed");
+    RANK_CHECK(why(wrong, all_transports, Transport::copied) == "process_vm_readv failed");
     barrier(self);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
@@ -241,8 +243,8 @@ TEST(WhyNot, SaysWhatIsInTheWay) {
 // A process number may mean another process, whose descriptors are anything at all.
 TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
   const auto endings = test::fork_ranks(1, [](Rank&) {
-    const Allowed all_ways = allowed("commons,cma,bounce");
-    Introduction mine = introduce(all_ways);
+    const Allowed all_transports = allowed("commons,cma,bounce");
+    Introduction mine = introduce(all_transports);
     const int small = ::memfd_create("small", MFD_CLOEXEC);
     RANK_CHECK(::ftruncate(small, 100) == 0);
     int pipe_ends[2];
@@ -250,8 +252,8 @@ TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
     for (const int fd : {small, pipe_ends[0], ::open("/dev/null", O_RDWR)}) {
       mine.fd = fd;
       Reach reach;
-      reach.open(mine, all_ways);
-      RANK_CHECK(*reach.why_not(Way::mapped) != '\0');
+      reach.open(mine, all_transports);
+      RANK_CHECK(*reach.why_not(Transport::mapped) != '\0');
     }
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
@@ -265,18 +267,18 @@ TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {
     constexpr std::size_t ranks = 600;
     ::setenv("TUTTI_COMMONS_RANGE", "256G", 1);
-    Allowed all_ways = allowed("commons,cma,bounce");
-    const Introduction mine = introduce(all_ways);
+    Allowed all_transports = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_transports);
     RANK_CHECK(mine.bytes == std::uint64_t{256} << 30);
     Introduction all[2];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     for (const bool bounded : {false, true}) {
-      if (bounded) all_ways.window_bytes = os::address_space_left_bytes() / 4 / ranks;
+      if (bounded) all_transports.window_bytes = os::address_space_left_bytes() / 4 / ranks;
       std::vector<Reach> reaches(ranks);
-      for (Reach& reach : reaches) reach.open(all[1 - self.rank], all_ways);
-      RANK_CHECK(std::string(reaches.back().why_not(Way::mapped)) ==
+      for (Reach& reach : reaches) reach.open(all[1 - self.rank], all_transports);
+      RANK_CHECK(std::string(reaches.back().why_not(Transport::mapped)) ==
                  (bounded ? "" : "no address space for the peer's commons"));
-      RANK_CHECK(*reaches.front().why_not(Way::mapped) == '\0');
+      RANK_CHECK(*reaches.front().why_not(Transport::mapped) == '\0');
     }
     barrier(self);
   });
@@ -309,7 +311,7 @@ TEST(HugePages, AreAskedForWhenTheUserWishesAndCouldBeMapped) {
       constexpr std::size_t size = std::size_t{8} << 20;
       void* mine = commons::allocate(size, 4096, false);
       RANK_CHECK(mine != nullptr && mapping_has(mine, " hg ") == (*wish == '1'));
-      const Card theirs = swap_cards(self, offer(mine, size, backends[0].ways));
+      const Card theirs = swap_cards(self, offer(mine, size, backends[0].transports));
       const auto here = reinterpret_cast<std::uintptr_t>(pair.reach.map(theirs));
       RANK_CHECK(here != 0 && (here - theirs.address) % (std::size_t{2} << 20) == 0);
       barrier(self);
@@ -321,16 +323,16 @@ TEST(HugePages, AreAskedForWhenTheUserWishesAndCouldBeMapped) {
 // Only address space: what a Reach opens, it gives back.
 TEST(Reach, LeavesNothingBehind) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {
-    const Allowed all_ways = allowed("commons,cma,bounce");
-    const Introduction mine = introduce(all_ways);
+    const Allowed all_transports = allowed("commons,cma,bounce");
+    const Introduction mine = introduce(all_transports);
     Introduction all[2];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     for (int i = 0; i < 5'000; ++i) {
       Reach reach;
-      reach.open(all[1 - self.rank], all_ways);
-      RANK_CHECK(*reach.why_not(Way::mapped) == '\0');
+      reach.open(all[1 - self.rank], all_transports);
+      RANK_CHECK(*reach.why_not(Transport::mapped) == '\0');
       Reach moved(std::move(reach));
-      RANK_CHECK(*moved.why_not(Way::mapped) == '\0');
+      RANK_CHECK(*moved.why_not(Transport::mapped) == '\0');
     }
     const int fd = ::open("/dev/null", O_RDONLY);
     RANK_CHECK(fd >= 0 && fd < 64);

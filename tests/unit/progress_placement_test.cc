@@ -10,22 +10,22 @@
 namespace tutti::progress {
 namespace {
 
-TEST(Layout, SpreadsFreeCoresEvenly) {
-  const Layout two = lay_out({.cores = 64}, 2);
+TEST(CoreLayout, SpreadsFreeCoresEvenly) {
+  const CoreLayout two = lay_out({.cores = 64}, 2);
   EXPECT_EQ(two.communication, (std::vector{31, 63}));
   ASSERT_EQ(two.application.size(), 62u);
   EXPECT_EQ(two.application[30], 30);
   EXPECT_EQ(two.application[31], 32);
   // Figure 3: six ranks on eight cores in two domains, whose last cores are free.
-  const Layout small = lay_out({.cores = 8, .domains = 2}, 2);
+  const CoreLayout small = lay_out({.cores = 8, .domains = 2}, 2);
   EXPECT_EQ(small.communication, (std::vector{3, 7}));
   EXPECT_EQ(small.application, (std::vector{0, 1, 2, 4, 5, 6}));
 }
 
-TEST(Layout, EveryCoreHasOneUse) {
+TEST(CoreLayout, EveryCoreHasOneUse) {
   for (const int domains : {1, 2, 4})
     for (int free = 0; free < 64; ++free) {
-      const Layout layout = lay_out({.cores = 64, .domains = domains}, free);
+      const CoreLayout layout = lay_out({.cores = 64, .domains = domains}, free);
       std::vector<int> all = layout.application;
       all.insert(all.end(), layout.communication.begin(), layout.communication.end());
       std::sort(all.begin(), all.end());
@@ -36,10 +36,10 @@ TEST(Layout, EveryCoreHasOneUse) {
 }
 
 TEST(Numa, SharesTheNearestFreeCore) {
-  const Layout layout = lay_out({.cores = 64}, 2);
+  const CoreLayout layout = lay_out({.cores = 64}, 2);
   for (int rank = 0; rank < 62; ++rank)
     EXPECT_EQ(place(Placement::numa, layout, rank), rank <= 30 ? 31 : 63) << rank;
-  const Layout domains = lay_out({.cores = 64, .domains = 2}, 2);
+  const CoreLayout domains = lay_out({.cores = 64, .domains = 2}, 2);
   for (int rank = 0; rank < 62; ++rank)
     EXPECT_EQ(place(Placement::numa, domains, rank), rank <= 30 ? 31 : 63) << rank;
 }
@@ -57,7 +57,7 @@ TEST(Numa, IsEquation1) {
 TEST(Numa, AlwaysFindsACommunicationCoreOfTheDomain) {
   for (const int domains : {1, 2, 4})
     for (int free = domains; free < 64; ++free) {
-      const Layout layout = lay_out({.cores = 64, .domains = domains}, free);
+      const CoreLayout layout = lay_out({.cores = 64, .domains = domains}, free);
       for (int rank = 0; rank < 64 - free; ++rank) {
         const int core = place(Placement::numa, layout, rank);
         EXPECT_TRUE(std::count(layout.communication.begin(), layout.communication.end(), core));
@@ -68,14 +68,14 @@ TEST(Numa, AlwaysFindsACommunicationCoreOfTheDomain) {
 }
 
 TEST(Numa, IsBindWhereNoCoreIsFree) {
-  const Layout layout = lay_out({.cores = 8, .domains = 2}, 1);  // the second domain's
+  const CoreLayout layout = lay_out({.cores = 8, .domains = 2}, 1);  // the second domain's
   EXPECT_EQ(layout.communication, (std::vector{7}));
   for (int rank = 0; rank < 7; ++rank)
     EXPECT_EQ(place(Placement::numa, layout, rank), rank < 4 ? rank : 7);
 }
 
 TEST(OddEven, TakesTurns) {
-  const Layout layout = lay_out({.cores = 64}, 2);
+  const CoreLayout layout = lay_out({.cores = 64}, 2);
   for (int rank = 0; rank < 62; ++rank)
     EXPECT_EQ(place(Placement::odd_even, layout, rank), rank % 2 == 0 ? 31 : 63);
 }
@@ -91,7 +91,7 @@ TEST(OddEven, IsEquation2) {
 }
 
 TEST(Bind, IsTheRanksCore) {
-  const Layout layout = lay_out({.cores = 64}, 2);
+  const CoreLayout layout = lay_out({.cores = 64}, 2);
   EXPECT_EQ(place(Placement::bind, layout, 31), 32);
   EXPECT_EQ(place(Placement::odd_even, lay_out({.cores = 4}, 0), 2), 2);
 }

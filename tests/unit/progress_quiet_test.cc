@@ -19,7 +19,7 @@ constexpr int many = 50;
 
 class QuietWait : public ::testing::Test {
  protected:
-  static segment::Patience impatient() { return {0, 0, os::enable_asymmetric_fence()}; }
+  static segment::WaitPolicy impatient() { return {0, 0, os::enable_asymmetric_fence()}; }
 
   void SetUp() override {
     if (!impatient().asymmetric_fence) GTEST_SKIP() << "no membarrier here";
@@ -57,24 +57,24 @@ TEST_F(QuietWait, InABlockingCollective) {
 // A rank of two with one nonblocking collective.
 struct Member {
   Member(ThreadRanks& ranks, int rank, const Settings& settings)
-      : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-             ranks.desks(), rank,
-             usual_plans<fabric::LaneFabric>(static_cast<int>(ranks.desks().size()))) {
+      : queue(ranks.peers(), ranks.transports(), settings.wait_policy, ThreadRanks::emergencies(),
+              ranks.desks(), rank,
+              usual_plans<fabric::SuspendingFabric>(static_cast<int>(ranks.desks().size()))) {
     driver.configure(settings);
   }
   void post_barrier() {
     operation.collective = coll::Collective::barrier;
-    operation.lane = &lane;
+    operation.queue = &queue;
     driver.post(operation);
   }
 
   Driver driver;
-  progress::Lane lane;
+  progress::InOrderQueue queue;
   progress::Operation operation;
 };
 
 TEST_F(QuietWait, OfARankForItsRequest) {
-  const Settings settings{.thread = false, .patience = impatient()};
+  const Settings settings{.thread = false, .wait_policy = impatient()};
   Member first(ranks_, 0, settings), second(ranks_, 1, settings);
   first.post_barrier();
   std::thread waiter([&] {
@@ -93,7 +93,7 @@ TEST_F(QuietWait, OfARankForItsRequest) {
 
 // Who has taken an operation may not have told the MPI yet that it is over.
 TEST_F(QuietWait, OutstandingUntilItIsCompleted) {
-  const Settings alone{.thread = false, .patience = impatient()};
+  const Settings alone{.thread = false, .wait_policy = impatient()};
   Member first(ranks_, 0, alone), second(ranks_, 1, alone);
   first.post_barrier();
   second.post_barrier();
@@ -111,8 +111,8 @@ TEST_F(QuietWait, OutstandingUntilItIsCompleted) {
 }
 
 TEST_F(QuietWait, OfTheProgressThread) {
-  const Settings alone{.thread = false, .patience = impatient()};
-  Member first(ranks_, 0, {.patience = impatient()}), second(ranks_, 1, alone);
+  const Settings alone{.thread = false, .wait_policy = impatient()};
+  Member first(ranks_, 0, {.wait_policy = impatient()}), second(ranks_, 1, alone);
   first.post_barrier();
   await_naps();
   EXPECT_EQ(g_fences, 1);

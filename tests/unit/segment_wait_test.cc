@@ -53,12 +53,13 @@ void store_slowly(Table& table, std::uint64_t value) {
   for (Table::Place& place : table.slow) place.word.store(value, std::memory_order_relaxed);
 }
 
-void hand_over(Table& table, int mine, std::uint64_t i, const Patience& patience, unsigned delay) {
+void hand_over(Table& table, int mine, std::uint64_t i, const WaitPolicy& wait_policy,
+               unsigned delay) {
   while (delay-- > 0) arch::relax();
   if (i % 4 == 0) store_slowly(table, i);
   Table::Place& my = table.places[mine];
   my.word.store(i, std::memory_order_release);
-  wake(my.word, my.sleepers, patience);
+  wake(my.word, my.sleepers, wait_policy);
 }
 
 Awaited awaited(Table::Place& place, std::uint64_t seen) {
@@ -68,49 +69,51 @@ Awaited awaited(Table::Place& place, std::uint64_t seen) {
 // The last of some naps of one wait, which only a change ends: false when its timeout did. Those
 // before are over at once, and are all that makes a fence.
 bool sleep_through(Sleeper& sleeper, Table::Place& place, std::uint64_t seen,
-                   const Patience& patience, unsigned naps) {
+                   const WaitPolicy& wait_policy, unsigned naps) {
   const Awaited word = awaited(place, seen);
-  for (; naps > 1; --naps) sleeper.nap({&word, 1}, patience, at_once_ns);
+  for (; naps > 1; --naps) sleeper.nap({&word, 1}, wait_policy, at_once_ns);
   const auto start = Clock::now();
-  sleeper.nap({&word, 1}, patience, never_ns);
+  sleeper.nap({&word, 1}, wait_policy, never_ns);
   return Clock::now() - start < std::chrono::nanoseconds(never_ns);
 }
 
 // Each in turn waits for the other's word to reach `i` and answers. With `jitter`, both take a
 // random time that is about as long as the way into sleep, so that many stores fall right into it,
 // and some into a later nap. False when a sleep was ended by its timeout alone.
-bool ping_pong(Table& table, int mine, const Patience& patience, bool jitter) {
+bool ping_pong(Table& table, int mine, const WaitPolicy& wait_policy, bool jitter) {
   std::minstd_rand random(static_cast<unsigned>(mine) + 1);
   const auto delay = [&] { return jitter ? static_cast<unsigned>(random() % 64) : 0; };
   Table::Place& other = table.places[1 - mine];
   for (std::uint64_t i = 1; i <= handoffs; ++i) {
-    if (mine == 0) hand_over(table, mine, i, patience, delay());
+    if (mine == 0) hand_over(table, mine, i, wait_policy, delay());
     for (unsigned left = delay(); left > 0 && other.word.load(std::memory_order_acquire) < i;
          --left)
       arch::relax();
     Sleeper sleeper;
     const unsigned naps = jitter ? 1 + random() % 3 : 1;
     for (std::uint64_t seen; (seen = other.word.load(std::memory_order_acquire)) < i;)
-      if (!sleep_through(sleeper, other, seen, patience, naps)) return false;
+      if (!sleep_through(sleeper, other, seen, wait_policy, naps)) return false;
     sleeper.leave();
-    if (mine == 1) hand_over(table, mine, i, patience, delay());
+    if (mine == 1) hand_over(table, mine, i, wait_policy, delay());
   }
   return true;
 }
 
 class Wakeups : public ::testing::TestWithParam<bool> {};
 
-Patience impatient(bool asymmetric) { return {0, 0, asymmetric && os::enable_asymmetric_fence()}; }
+WaitPolicy impatient(bool asymmetric) {
+  return {0, 0, asymmetric && os::enable_asymmetric_fence()};
+}
 
 TEST_P(Wakeups, AreNeverLostBetweenProcesses) {
   Table* table = shared_table();
   ASSERT_NE(table, MAP_FAILED);
   const auto endings = test::fork_ranks(2, [&](Rank& self) {
-    const Patience patience = impatient(GetParam());
-    RANK_CHECK(patience.asymmetric_fence == GetParam());
+    const WaitPolicy wait_policy = impatient(GetParam());
+    RANK_CHECK(wait_policy.asymmetric_fence == GetParam());
     int ready = 1, all[2];
     RANK_CHECK(self.world.allgather(&ready, all, sizeof ready));
-    RANK_CHECK(ping_pong(*table, self.rank, patience, true));
+    RANK_CHECK(ping_pong(*table, self.rank, wait_policy, true));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
   EXPECT_EQ(table->places[0].sleepers.load(), 0u);
@@ -120,10 +123,10 @@ TEST_P(Wakeups, AreNeverLostBetweenProcesses) {
 
 TEST_P(Wakeups, AreNeverLostBetweenThreads) {
   Table table{};
-  const Patience patience = impatient(GetParam());
+  const WaitPolicy wait_policy = impatient(GetParam());
   bool other_ok = false;
-  std::thread other([&] { other_ok = ping_pong(table, 1, patience, false); });
-  EXPECT_TRUE(ping_pong(table, 0, patience, false));
+  std::thread other([&] { other_ok = ping_pong(table, 1, wait_policy, false); });
+  EXPECT_TRUE(ping_pong(table, 0, wait_policy, false));
   other.join();
   EXPECT_TRUE(other_ok);
 }
@@ -132,19 +135,19 @@ TEST_P(Wakeups, AreNeverLostBetweenThreads) {
 TEST_P(Wakeups, ReachAllSleepers) {
   Table* table = shared_table();
   const auto endings = test::fork_ranks(5, [&](Rank& self) {
-    const Patience patience = impatient(GetParam());
-    Table::Place& bell = table->places[0];
+    const WaitPolicy wait_policy = impatient(GetParam());
+    Table::Place& doorbell = table->places[0];
     std::atomic<std::uint64_t>& count = table->places[1].word;
     for (std::uint64_t round = 1; round <= 300; ++round) {
       if (self.rank == 0) {
         while (count.load(std::memory_order_acquire) < 4 * (round - 1)) ::sched_yield();
-        bell.word.store(round, std::memory_order_release);
-        wake(bell.word, bell.sleepers, patience);
+        doorbell.word.store(round, std::memory_order_release);
+        wake(doorbell.word, doorbell.sleepers, wait_policy);
         continue;
       }
       Sleeper sleeper;
-      for (std::uint64_t seen; (seen = bell.word.load(std::memory_order_acquire)) < round;)
-        RANK_CHECK(sleep_through(sleeper, bell, seen, patience, 1));
+      for (std::uint64_t seen; (seen = doorbell.word.load(std::memory_order_acquire)) < round;)
+        RANK_CHECK(sleep_through(sleeper, doorbell, seen, wait_policy, 1));
       sleeper.leave();
       count.fetch_add(1, std::memory_order_release);
     }
@@ -158,20 +161,20 @@ TEST_P(Wakeups, AreNeverLostInALongWait) {
   Table* table = shared_table();
   ASSERT_NE(table, MAP_FAILED);
   const auto endings = test::fork_ranks(2, [&](Rank& self) {
-    const Patience patience = impatient(GetParam());
+    const WaitPolicy wait_policy = impatient(GetParam());
     std::minstd_rand random(static_cast<unsigned>(self.rank) + 1);
     Table::Place &asked = table->places[0], &answer = table->places[1];
     Sleeper sleeper;
     for (std::uint64_t i = 1; i <= handoffs; ++i) {
       const unsigned delay = static_cast<unsigned>(random() % 64);
       if (self.rank == 0) {
-        hand_over(*table, 0, i, patience, delay);
+        hand_over(*table, 0, i, wait_policy, delay);
         while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
         continue;
       }
       for (unsigned left = delay; left > 0; --left) arch::relax();
       if (asked.word.load(std::memory_order_acquire) < i)
-        RANK_CHECK(sleep_through(sleeper, asked, i - 1, patience, 1 + delay % 2));
+        RANK_CHECK(sleep_through(sleeper, asked, i - 1, wait_policy, 1 + delay % 2));
       answer.word.store(i, std::memory_order_release);
     }
   });
@@ -186,9 +189,9 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
   Table* table = shared_table();
   ASSERT_NE(table, MAP_FAILED);
   const auto endings = test::fork_ranks(2, [&](Rank& self) {
-    const Patience patience = impatient(GetParam());
+    const WaitPolicy wait_policy = impatient(GetParam());
     std::minstd_rand random(static_cast<unsigned>(self.rank) + 1);
-    const std::atomic<std::uint32_t> bell{0};  // silent
+    const std::atomic<std::uint32_t> doorbell{0};  // silent
     Table::Place& answer = table->places[0];
     for (std::uint64_t i = 1; i <= handoffs; ++i) {
       Table::Place& changed = table->several[i % several];
@@ -197,7 +200,7 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
         while (delay-- > 0) arch::relax();
         if (i / several % 2 == 0) store_slowly(*table, i);
         changed.word.store(i, std::memory_order_release);
-        wake(changed.word, changed.sleepers, patience);
+        wake(changed.word, changed.sleepers, wait_policy);
         while (answer.word.load(std::memory_order_acquire) < i) ::sched_yield();
         continue;
       }
@@ -210,7 +213,7 @@ TEST_P(Wakeups, ThroughAnyOfSeveralWordsAreNeverLost) {
               awaited(table->several[w], table->several[w].word.load(std::memory_order_acquire)));
         if (words[i % several].seen >= i) break;
         const auto start = Clock::now();
-        sleeper.nap(words, patience, never_ns, {&bell, 0});
+        sleeper.nap(words, wait_policy, never_ns, {&doorbell, 0});
         RANK_CHECK(Clock::now() - start < std::chrono::nanoseconds(never_ns));
       }
       answer.word.store(i, std::memory_order_release);
@@ -251,14 +254,14 @@ TEST(Sleep, DoesNotBeginWhenTheWordHasChanged) {
 class Fences : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!patience_.asymmetric_fence) GTEST_SKIP() << "no membarrier here";
+    if (!wait_policy_.asymmetric_fence) GTEST_SKIP() << "no membarrier here";
     test::g_fences = 0;
   }
   // So many naps on these words.
   void nap(std::initializer_list<std::size_t> places, int naps = 1) {
     std::vector<Awaited> words;
     for (std::size_t place : places) words.push_back(awaited(table_.several[place], 0));
-    for (; naps > 0; --naps) sleeper_.nap(words, patience_, at_once_ns, {&bell_, 0});
+    for (; naps > 0; --naps) sleeper_.nap(words, wait_policy_, at_once_ns, {&doorbell_, 0});
   }
   [[nodiscard]] std::vector<std::uint32_t> counts() const {
     std::vector<std::uint32_t> all;
@@ -267,8 +270,8 @@ class Fences : public ::testing::Test {
   }
 
   Table table_{};
-  const std::atomic<std::uint32_t> bell_{0};
-  const Patience patience_ = impatient(true);
+  const std::atomic<std::uint32_t> doorbell_{0};
+  const WaitPolicy wait_policy_ = impatient(true);
   Sleeper sleeper_;
 };
 using Counts = std::vector<std::uint32_t>;
@@ -309,7 +312,7 @@ TEST_F(Fences, AreOneForMoreWordsThanCanBeSleptOn) {
   std::vector<Table::Place> places(200);
   std::vector<Awaited> words;
   for (Table::Place& place : places) words.push_back(awaited(place, 0));
-  for (int i = 0; i < 10; ++i) sleeper_.nap(words, patience_, at_once_ns, {&bell_, 0});
+  for (int i = 0; i < 10; ++i) sleeper_.nap(words, wait_policy_, at_once_ns, {&doorbell_, 0});
   EXPECT_EQ(test::g_fences, 1);
   sleeper_.leave();
   for (const Table::Place& place : places) EXPECT_EQ(place.sleepers.load(), 0u);
@@ -338,10 +341,10 @@ class SleepAny : public ::testing::TestWithParam<std::size_t> {
   template <class Change>
   Clock::duration until(Change change) {
     Clock::duration lasted{};
-    const std::uint32_t rung = bell_;
+    const std::uint32_t rung = doorbell_;
     std::thread sleeper([&] {
       const auto start = Clock::now();
-      Sleeper().nap(words_, {}, never_ns, {&bell_, rung});
+      Sleeper().nap(words_, {}, never_ns, {&doorbell_, rung});
       lasted = Clock::now() - start;
     });
     const Table::Place* last = slept_on() == 0 ? nullptr : &places_[slept_on() - 1];
@@ -356,7 +359,7 @@ class SleepAny : public ::testing::TestWithParam<std::size_t> {
 
   std::vector<Table::Place> places_;
   std::vector<Awaited> words_;
-  std::atomic<std::uint32_t> bell_{0};
+  std::atomic<std::uint32_t> doorbell_{0};
 };
 
 TEST_P(SleepAny, EndsWhenAnyWordChanges) {
@@ -375,8 +378,8 @@ TEST_P(SleepAny, EndsWhenAnyWordChanges) {
 TEST_P(SleepAny, EndsWhenTheBellRings) {
   for (int round = 0; round < 100; ++round)
     ASSERT_LT(until([&] {
-                ++bell_;
-                os::futex_wake_all(bell_);
+                ++doorbell_;
+                os::futex_wake_all(doorbell_);
               }),
               std::chrono::nanoseconds(never_ns));
 }
@@ -387,10 +390,10 @@ TEST_P(SleepAny, DoesNotBeginWhenAnyWordHasChanged) {
   for (std::size_t changed = 0; changed < slept_on(); ++changed)
     for (const std::uint64_t seen : {std::uint64_t{4}, std::uint64_t{1} << 32}) {
       words_[changed].seen = seen;
-      sleeper.nap(words_, {}, never_ns, {&bell_, 0});
+      sleeper.nap(words_, {}, never_ns, {&doorbell_, 0});
       words_[changed].seen = 0;
     }
-  sleeper.nap(words_, {}, never_ns, {&bell_, 4});
+  sleeper.nap(words_, {}, never_ns, {&doorbell_, 4});
   EXPECT_LT(Clock::now() - start, std::chrono::nanoseconds(never_ns));
 }
 
@@ -403,7 +406,7 @@ bool can_sleep_on_several() {
 TEST_P(SleepAny, EndsByItsTimeout) {
   for (int round = 0; round < 25; ++round) {
     const auto start = Clock::now();
-    Sleeper().nap(words_, {}, 50'000'000, {&bell_, 0});
+    Sleeper().nap(words_, {}, 50'000'000, {&doorbell_, 0});
     const auto lasted = Clock::now() - start;
     ASSERT_LT(lasted, std::chrono::nanoseconds(never_ns));
     if (!words_.empty() && !can_sleep_on_several()) continue;
@@ -420,12 +423,12 @@ std::int64_t now() { return g_now_ns += 30; }
 void give() { g_now_ns += 300 + g_others_ns; }
 
 // Yields in so many waits of `yields` each; returns how many there were.
-int yields_in(Courtesy& courtesy, int waits, int yields) {
+int yields_in(YieldBackoff& yield_backoff, int waits, int yields) {
   int given = 0;
   for (int wait = 0; wait < waits; ++wait) {
     for (int i = 0; i < yields; ++i) {
       const std::int64_t before = g_now_ns;
-      const bool soon = courtesy.yield(now, give);
+      const bool soon = yield_backoff.yield(now, give);
       given += g_now_ns != before;
       if (!soon) break;
     }
@@ -433,40 +436,41 @@ int yields_in(Courtesy& courtesy, int waits, int yields) {
   return given;
 }
 
-TEST(Courtesy, YieldsToThoseThatWait) {
-  Courtesy courtesy;
+TEST(YieldBackoff, YieldsToThoseThatWait) {
+  YieldBackoff yield_backoff;
   g_others_ns = 20'000;
-  EXPECT_EQ(yields_in(courtesy, 100, 200), 100 * 200);
-  EXPECT_FALSE(courtesy.refuses());
+  EXPECT_EQ(yields_in(yield_backoff, 100, 200), 100 * 200);
+  EXPECT_FALSE(yield_backoff.refuses());
 }
 
-TEST(Courtesy, HardlyEverYieldsToWhoComputes) {
-  Courtesy courtesy;
+TEST(YieldBackoff, HardlyEverYieldsToWhoComputes) {
+  YieldBackoff yield_backoff;
   g_others_ns = 3'000'000;
-  EXPECT_LE(yields_in(courtesy, 10'000, 200), 20);
-  EXPECT_TRUE(courtesy.refuses());
+  EXPECT_LE(yields_in(yield_backoff, 10'000, 200), 20);
+  EXPECT_TRUE(yield_backoff.refuses());
 }
 
-TEST(Courtesy, Forgives) {
-  Courtesy courtesy;
+TEST(YieldBackoff, Forgives) {
+  YieldBackoff yield_backoff;
   g_others_ns = 3'000'000;
-  yields_in(courtesy, 5000, 200);
+  yields_in(yield_backoff, 5000, 200);
   g_others_ns = 0;
-  yields_in(courtesy, 2000, 200);
+  yields_in(yield_backoff, 2000, 200);
   g_others_ns = 3'000'000;
-  EXPECT_EQ(yields_in(courtesy, 1, 1), 1);
+  EXPECT_EQ(yields_in(yield_backoff, 1, 1), 1);
   g_others_ns = 0;
-  EXPECT_EQ(yields_in(courtesy, Courtesy::first + 1, 1), 1) << "as short as the first time";
+  EXPECT_EQ(yields_in(yield_backoff, YieldBackoff::first + 1, 1), 1)
+      << "as short as the first time";
 }
 
 TEST(Yield, IsAlwaysGrantedWhereRanksShareCores) {
-  const Patience shared{.shares_core = true}, alone{};
-  while (!courtesy().refuses()) {
+  const WaitPolicy shared{.shares_core = true}, alone{};
+  while (!yield_backoff().refuses()) {
     g_others_ns = 3'000'000;
-    (void)courtesy().yield(now, give);
+    (void)yield_backoff().yield(now, give);
   }
   EXPECT_TRUE(yield(shared));
-  EXPECT_TRUE(courtesy().refuses()) << "and is not taken for one";
+  EXPECT_TRUE(yield_backoff().refuses()) << "and is not taken for one";
   EXPECT_FALSE(yield(alone));
 }
 

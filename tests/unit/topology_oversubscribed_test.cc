@@ -35,30 +35,30 @@ const Case cases[] = {
     {"no_quota", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 0}, false},
 };
 
-std::vector<Seat> seats_of(const Case& example) {
-  std::vector<Seat> seats;
+std::vector<Binding> bindings_of(const Case& example) {
+  std::vector<Binding> bindings;
   for (std::size_t rank = 0; rank < example.cpus.size(); ++rank) {
-    Seat seat;
+    Binding binding;
     for (const int cpu : example.cpus[rank])
-      seat.cpus.words[static_cast<std::size_t>(cpu) / 64] |= std::uint64_t{1} << (cpu % 64);
-    if (!example.quotas_milli.empty()) seat.quota_milli = example.quotas_milli[rank];
-    seats.push_back(seat);
+      binding.cpus.words[static_cast<std::size_t>(cpu) / 64] |= std::uint64_t{1} << (cpu % 64);
+    if (!example.quotas_milli.empty()) binding.quota_milli = example.quotas_milli[rank];
+    bindings.push_back(binding);
   }
-  return seats;
+  return bindings;
 }
 
 class Oversubscribed : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Oversubscribed, AsTheTableSays) {
-  EXPECT_EQ(oversubscribed(seats_of(GetParam())), GetParam().oversubscribed);
+  EXPECT_EQ(oversubscribed(bindings_of(GetParam())), GetParam().oversubscribed);
 }
 
 // All ranks must come to the same answer, whatever order they see each other in.
 TEST_P(Oversubscribed, WhateverTheOrder) {
-  std::vector<Seat> seats = seats_of(GetParam());
-  for (std::size_t i = 0; i < seats.size(); ++i) {
-    std::rotate(seats.begin(), seats.begin() + 1, seats.end());
-    EXPECT_EQ(oversubscribed(seats), GetParam().oversubscribed);
+  std::vector<Binding> bindings = bindings_of(GetParam());
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    std::rotate(bindings.begin(), bindings.begin() + 1, bindings.end());
+    EXPECT_EQ(oversubscribed(bindings), GetParam().oversubscribed);
   }
 }
 

@@ -66,7 +66,7 @@ void for_pieces(const Block& block, std::size_t bytes, Body body) {
 template <Fabric F>
 [[nodiscard]] bool admits(F& f, int peer, std::size_t sent, const Block& into) {
   if (sent <= into.bytes) return true;
-  f.surplus(peer, sent, into.bytes);
+  f.truncation(peer, sent, into.bytes);
   return false;
 }
 

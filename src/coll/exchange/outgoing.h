@@ -74,7 +74,7 @@ class Outgoing {
       header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
     }
     // The mode of a list is found out when it is written.
-    header_.mode = header_.shape == Shape::listed ? Mode::packed : mode_for(way_of_all());
+    header_.mode = header_.shape == Shape::listed ? Mode::packed : mode_for(transport_of_all());
   }
 
   void post_elsewhere(Step step) {
@@ -104,25 +104,26 @@ class Outgoing {
     return stride == 0 || first.bytes == 0 ? Shape::single : Shape::strided;
   }
 
-  [[nodiscard]] Way way_of_all() {
+  [[nodiscard]] Transport transport_of_all() {
     if (gaps_) {
-      if (use_ != Use::read) return Way::staged;
+      if (use_ != Use::read) return Transport::staged;
       place_ = {f_.offer(copy(), total_), header_.shape == Shape::strided ? longest() : 0};
-      return place_.card.way;
+      return place_.card.transport;
     }
     const std::size_t before_last = (blocks_.size() - 1) * place_.stride;
     const bool full = header_.shape == Shape::single || place_.stride == longest();
     place_.card = f_.offer(blocks_[0].address, before_last + longest(), full);
-    return place_.card.way;
+    return place_.card.transport;
   }
 
-  [[nodiscard]] Mode mode_for(Way way) {
-    if (use_ == Use::swapped && way == Way::copied) way = Way::staged;
-    way_ = way;
+  [[nodiscard]] Mode mode_for(Transport transport) {
+    if (use_ == Use::swapped && transport == Transport::copied) transport = Transport::staged;
+    transport_ = transport;
     const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
-    const std::size_t least = way == Way::mapped ? f_.costs().direct_bytes : limits::copied_bytes;
-    if (fits && (longest() < least || way == Way::staged)) return Mode::packed;
-    return way == Way::staged ? Mode::streamed : Mode::direct;
+    const std::size_t least =
+        transport == Transport::mapped ? f_.costs().direct_bytes : limits::copied_bytes;
+    if (fits && (longest() < least || transport == Transport::staged)) return Mode::packed;
+    return transport == Transport::staged ? Mode::streamed : Mode::direct;
   }
 
   [[nodiscard]] std::size_t table_bytes() const {
@@ -161,14 +162,14 @@ class Outgoing {
   // Writes the table with cards. If the blocks turn out to be packed, it is written again with
   // their places in the slot.
   void list(std::byte* slot) {
-    Way worst = gaps_ && use_ != Use::read ? Way::staged : Way::mapped;
+    Transport worst = gaps_ && use_ != Use::read ? Transport::staged : Transport::mapped;
     if (!gaps_ && are_adjacent()) (void)f_.offer(first_of_all(), total_);
     const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Entry entry{{}, blocks_[i].bytes};
       if (entry.bytes > 0) {
         entry.card = f_.offer(next_copy != nullptr ? next_copy : blocks_[i].address, entry.bytes);
-        worst = std::max(worst, entry.card.way);
+        worst = std::max(worst, entry.card.transport);
       }
       if (next_copy != nullptr) next_copy += entry.bytes;
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
@@ -184,7 +185,7 @@ class Outgoing {
 
   [[nodiscard]] Route route() const {
     if (header_.mode != Mode::direct) return Route::staged;
-    return way_ == Way::mapped ? Route::mapped : Route::copied;
+    return transport_ == Transport::mapped ? Route::mapped : Route::copied;
   }
 
   F& f_;
@@ -192,7 +193,7 @@ class Outgoing {
   Use use_;
   bool gaps_ = false;
   std::size_t total_ = 0;
-  Way way_ = Way::mapped;
+  Transport transport_ = Transport::mapped;
   Header header_;
   Place place_;
 };

@@ -19,7 +19,7 @@ using sliced::Cards;
 
 // Whether a member that gets a result gets it in the place of its operand.
 inline bool is_in_place(const Cards& cards) {
-  return cards.send.address == cards.recv.address && cards.send.way == cards.recv.way;
+  return cards.send.address == cards.recv.address && cards.send.transport == cards.recv.transport;
 }
 
 // The fold of one chunk by one member, whoever's slice it is from.
@@ -118,7 +118,7 @@ Task direct_to(F& f, const Work& work, int root) {
   const int ranks = f.size();
   sliced::Table<F> table(f);
   detail::Cards& mine = table.cards()[f.rank()];
-  mine.send = as_chosen(f.offer(work.send, work.bytes()), work.detour);
+  mine.send = as_chosen(f.offer(work.send, work.bytes()), work.cico);
   const auto parts = static_cast<std::size_t>(ranks);
   const auto part_of = [&](int q) -> Slice {
     const auto index = static_cast<std::size_t>(q);
@@ -129,7 +129,7 @@ Task direct_to(F& f, const Work& work, int root) {
   mine.recv = mine.send;
   const bool replaces = root == each_owner && work.send == work.recv;
   if (detail::wants_result(f, root) && result > 0 && !replaces) {
-    mine.recv = as_chosen(f.offer(work.recv, result * work.element_bytes), work.detour);
+    mine.recv = as_chosen(f.offer(work.recv, result * work.element_bytes), work.cico);
     f.populate(work.recv, result * work.element_bytes);
   }
   sliced::Reach reach;
@@ -143,11 +143,14 @@ Task direct_to(F& f, const Work& work, int root) {
   // the commons.
   const bool late = work.operands != nullptr;
   const bool alone = !late && root == each_owner && (in_turn || reach.recvs > reach.sends);
-  const bool mapped = reach.sends == Way::mapped && (alone || reach.recvs == Way::mapped);
-  const bool reachable = reach.sends != Way::staged && (alone || reach.recvs != Way::staged);
+  const bool mapped =
+      reach.sends == Transport::mapped && (alone || reach.recvs == Transport::mapped);
+  const bool reachable =
+      reach.sends != Transport::staged && (alone || reach.recvs != Transport::staged);
   // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
   const detail::Cards& first = table.cards()[0];
-  const bool chosen = first.send.way == Way::copied || first.recv.way == Way::copied;
+  const bool chosen =
+      first.send.transport == Transport::copied || first.recv.transport == Transport::copied;
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && !chosen && work.bytes() < limits::copied_bytes)) {
     f.finish(step);
@@ -158,7 +161,7 @@ Task direct_to(F& f, const Work& work, int root) {
       co_await staged_parts(f, work);
     else
       co_await staged_to(f, work, root);
-    if (work.detour && work.timed) co_await f.drained(f.last_step());
+    if (work.cico && work.timed) co_await f.drained(f.last_step());
     f.end_work();
     co_return;
   }

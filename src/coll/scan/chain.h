@@ -76,18 +76,18 @@ Task chain(F& f, const Work& work) {
   std::byte* const prefix = kind == Kind::exclusive ? scratch : static_cast<std::byte*>(work.recv);
   // The first member's operand is its inclusive prefix; nobody reads the last one's.
   const void* lent = me == 0 && kind == Kind::exclusive ? work.send : prefix;
-  Card mine{.way = Way::mapped};
+  Card mine{.transport = Transport::mapped};
   if (me < last) mine = f.offer(lent, work.bytes());
   cards[me] = {mine, mine};
   sliced::Reach reach;
   co_await sliced::exchange(f, step, cards, reach);
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (reach.sends == Way::staged) {
+  if (reach.sends == Transport::staged) {
     f.finish(step);
     co_await staged<F, kind>(f, work);
     co_return;
   }
-  f.take(reach.sends == Way::mapped ? Route::mapped : Route::copied);
+  f.take(reach.sends == Transport::mapped ? Route::mapped : Route::copied);
   const Card before = me > 0 ? cards[me - 1].send : Card{};
   detail::Link<F> link(f, work, kind, before, prefix, scratch + room);
   f.begin_work();

@@ -77,8 +77,8 @@ Task direct(F& f, const Work& work) {
   if (gets) f.populate(work.recv, work.bytes());
   sliced::Reach reach;
   co_await sliced::exchange(f, step, table.cards(), reach);
-  const Way worst = std::max(reach.sends, reach.recvs);
-  const bool mapped = worst == Way::mapped, reachable = worst != Way::staged;
+  const Transport worst = std::max(reach.sends, reach.recvs);
+  const bool mapped = worst == Transport::mapped, reachable = worst != Transport::staged;
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < limits::copied_bytes)) {
     f.finish(step);

@@ -36,14 +36,14 @@ class Meeting {
 
   // Lends `bytes` from `data` on, or nothing (nullptr), and awaits all others' cards.
   Task exchange(const void* data, std::size_t bytes) {
-    Card mine{.way = Way::mapped};
+    Card mine{.transport = Transport::mapped};
     if (data != nullptr) mine = f_.offer(data, bytes);
     cards_[f_.rank()] = {mine, mine};
     co_await sliced::exchange(f_, step_, cards_, reach_);
-    f_.take(reach_.sends == Way::mapped ? Route::mapped : Route::copied);
+    f_.take(reach_.sends == Transport::mapped ? Route::mapped : Route::copied);
   }
   // Whether all that is lent can be read; everyone has seen everyone's cards, so everyone agrees.
-  [[nodiscard]] bool reachable() const { return reach_.sends != Way::staged; }
+  [[nodiscard]] bool reachable() const { return reach_.sends != Transport::staged; }
 
   // take(at, bytes, offset) for what `peer` lends from `begin` on, in one piece or several.
   template <class Take>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "progress/lane.h"
+#include "progress/in_order_queue.h"
 
 #include "coll/plans.h"
 
@@ -26,10 +26,11 @@ class Binding {
 
 }  // namespace
 
-Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::Patience patience,
-           fabric::Emergencies emergencies, std::span<fabric::Desk* const> desks, int rank,
-           std::shared_ptr<const choice::Plans> plans, Fall fall)
-    : host_(std::move(peers), ways, patience, emergencies),
+InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Transports transports,
+                           segment::WaitPolicy wait_policy, fabric::Emergencies emergencies,
+                           std::span<fabric::Desk* const> desks, int rank,
+                           std::shared_ptr<const choice::Plans> plans, Fall fall)
+    : host_(std::move(peers), transports, wait_policy, emergencies),
       desks_(desks),
       fall_(fall),
       plans_(std::move(plans)),
@@ -37,19 +38,19 @@ Lane::Lane(std::vector<fabric::Peers::Peer> peers, memory::Ways ways, segment::P
   fabric_.set_costs(plans_->costs);
 }
 
-void Lane::start(Operation& operation) {
+void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call);
   host_.begin_call(operation.work.timed, operation.work.operands != nullptr);
   if (const auto* row =
-          coll::row_of<fabric::LaneFabric>(*plans_, operation.collective, operation.work))
+          coll::row_of<fabric::SuspendingFabric>(*plans_, operation.collective, operation.work))
     task_.emplace(row->run(fabric_, operation.work));
 }
 
-bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {
+bool InOrderQueue::advance(fabric::Executor driver, bool only_posts, OperationList& finished) {
   watch_ = {};
-  if (queue_.empty()) return false;
+  if (operations_.empty()) return false;
   host_.driven_by(driver, only_posts);
-  const Operation& first = *queue_.first();
+  const Operation& first = *operations_.first();
   const Binding binding(first, driver);
   trace::Span span(trace::on() && driver == fabric::Executor::progress, trace::Kind::progress,
                    what_of(first), first.bytes);
@@ -58,13 +59,13 @@ bool Lane::advance(fabric::Executor driver, bool only_posts, Queue& finished) {
   return moved;
 }
 
-bool Lane::go_on(Queue& finished) {
+bool InOrderQueue::go_on(OperationList& finished) {
   if (host_.failed()) {
     conclude(finished);
     return true;
   }
   if (!task_)
-    start(*queue_.first());
+    start(*operations_.first());
   else if (!host_.resume(watch_) && !host_.failed())
     return false;
   if (!host_.failed() && !task_->done()) return true;
@@ -73,30 +74,31 @@ bool Lane::go_on(Queue& finished) {
   return true;
 }
 
-void Lane::look_after(Queue& finished) {
+void InOrderQueue::look_after(OperationList& finished) {
   if (watch_.word != nullptr && host_.in_vain(watch_, host_.driver() == fabric::Executor::rank))
     conclude(finished);
 }
 
 // The first operation has ended. After an error all of them have.
-void Lane::conclude(Queue& finished) {
+void InOrderQueue::conclude(OperationList& finished) {
   const bool failed = host_.failed();
   if (failed && fall_.fall != nullptr)
-    fall_.fall(fall_.context, *queue_.first());
+    fall_.fall(fall_.context, *operations_.first());
   else if (failed)
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
-  if (!failed) host_.tidy(queue_.first()->bytes);  // else peers may still be reading or writing
+  if (!failed)
+    host_.tidy(operations_.first()->bytes);  // else peers may still be reading or writing
   do {
-    Operation& operation = *queue_.pop();
+    Operation& operation = *operations_.pop();
     operation.succeeded = !failed;
     operation.route = host_.route();
     operation.work_ticks = host_.work_ticks();
     operation.worked_bytes = host_.worked_bytes(operation.bytes);
     if (trace::on()) operation.ended = trace::now();
     finished.push(operation);
-  } while (failed && !queue_.empty());
+  } while (failed && !operations_.empty());
 }
 
 }  // namespace tutti::progress

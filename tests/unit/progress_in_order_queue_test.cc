@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking collectives on lanes. First all ranks on one thread, where a seed decides who posts
+// Nonblocking collectives on queues. First all ranks on one thread, where a seed decides who posts
 // and who drives next, so that one seed is one order of events; then ranks that are threads, with
 // progress threads of their own, for ThreadSanitizer.
 #include <gtest/gtest.h>
@@ -17,34 +17,34 @@
 namespace tutti::test {
 namespace {
 
-using fabric::LaneFabric;
+using fabric::SuspendingFabric;
 using progress::Driver;
-using progress::Lane;
+using progress::InOrderQueue;
 using progress::Operation;
 using progress::Settings;
 
 // `late`: reductions that only a rank itself may compute are among them.
 Script draw(std::uint64_t seed, int ranks, std::size_t ops, bool late = true) {
   std::mt19937_64 random(mix(seed));
-  auto algorithms = all_algorithms<LaneFabric>();
+  auto algorithms = all_algorithms<SuspendingFabric>();
   if (!late) std::erase_if(algorithms, [](const Algorithm& each) { return each.late; });
   Script script{.ranks = ranks, .ops = {}};
   while (script.ops.size() < ops) {
     const Algorithm& algorithm = algorithms[random() % algorithms.size()];
     const Limits limits{.ops = 1, .usual_bytes = std::size_t{64} << 10};
-    script.ops.push_back(draw_op<LaneFabric>(random, algorithm, ranks, limits));
+    script.ops.push_back(draw_op<SuspendingFabric>(random, algorithm, ranks, limits));
   }
   return script;
 }
 
-// One rank: its driver, a lane, and its operations of the scene in order.
+// One rank: its driver, a queue, and its operations of the scene in order.
 class Player {
  public:
   Player(Scene& scene, ThreadRanks& ranks, int rank, const Settings& settings)
       : scene_(scene),
         rank_(rank),
-        lane_(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-              ranks.desks(), rank, usual_plans<fabric::LaneFabric>(scene.script().ranks)),
+        queue_(ranks.peers(), ranks.transports(), settings.wait_policy, ThreadRanks::emergencies(),
+               ranks.desks(), rank, usual_plans<fabric::SuspendingFabric>(scene.script().ranks)),
         operations_(scene.script().ops.size()) {
     driver_.configure(settings);
   }
@@ -59,13 +59,13 @@ class Player {
     operation.work = scene_.enter(next_, rank_);
     operation.call = std::uint64_t{1} << 63 | next_;
     operation.bytes = operation.work.bytes();
-    operation.lane = &lane_;
+    operation.queue = &queue_;
     ++next_;
     driver_.post(operation);
   }
   // False: one has failed.
   bool collect() {
-    progress::Queue finished = driver_.finished();
+    progress::OperationList finished = driver_.finished();
     while (Operation* operation = finished.pop()) {
       if (!operation->succeeded) return false;
       scene_.leave(static_cast<std::size_t>(operation - operations_.data()), rank_,
@@ -80,7 +80,7 @@ class Player {
   Scene& scene_;
   int rank_;
   Driver driver_;
-  Lane lane_;
+  InOrderQueue queue_;
   std::vector<Operation> operations_;
   std::size_t next_ = 0, left_ = 0;
 };
@@ -130,20 +130,20 @@ INSTANTIATE_TEST_SUITE_P(Ways, LanesOf,
 std::string compute_elsewhere(std::uint64_t seed, int ranks, Between between) {
   std::mt19937_64 random(mix(seed));
   std::vector<Algorithm> late;
-  for (const Algorithm& each : all_algorithms<LaneFabric>())
+  for (const Algorithm& each : all_algorithms<SuspendingFabric>())
     if (each.late) late.push_back(each);
   Script script{.ranks = ranks, .ops = {}};
   while (script.ops.size() < 4)
     script.ops.push_back(
-        draw_op<LaneFabric>(random, late[random() % late.size()], ranks, {.ops = 1}));
+        draw_op<SuspendingFabric>(random, late[random() % late.size()], ranks, {.ops = 1}));
   Scene scene(script);
   ThreadRanks desks(ranks, {}, between);
   std::vector<std::vector<Operation>> operations;
-  std::vector<std::unique_ptr<Lane>> lanes;
+  std::vector<std::unique_ptr<InOrderQueue>> queues;
   for (int rank = 0; rank < ranks; ++rank) {
-    lanes.push_back(std::make_unique<Lane>(desks.peers(), desks.ways(), segment::Patience{},
-                                           ThreadRanks::emergencies(), desks.desks(), rank,
-                                           usual_plans<fabric::LaneFabric>(ranks)));
+    queues.push_back(std::make_unique<InOrderQueue>(
+        desks.peers(), desks.transports(), segment::WaitPolicy{}, ThreadRanks::emergencies(),
+        desks.desks(), rank, usual_plans<fabric::SuspendingFabric>(ranks)));
     for (std::size_t i = 0; i < script.ops.size(); ++i) {
       Operation operation;
       operation.collective = script.ops[i].algorithm.collective;
@@ -153,21 +153,21 @@ std::string compute_elsewhere(std::uint64_t seed, int ranks, Between between) {
       if (i == 0) operations.emplace_back();
       operations.back().push_back(operation);
     }
-    for (Operation& each : operations.back()) lanes.back()->add(each);
+    for (Operation& each : operations.back()) queues.back()->add(each);
   }
   for (int turns = 0; turns < 100'000; ++turns) {
     const auto rank = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    Lane& lane = *lanes[static_cast<std::size_t>(rank)];
+    InOrderQueue& queue = *queues[static_cast<std::size_t>(rank)];
     t_is_rank = rank != 0;
-    progress::Queue finished;
-    lane.advance(rank == 0 ? fabric::Executor::progress : fabric::Executor::rank, false, finished);
+    progress::OperationList finished;
+    queue.advance(rank == 0 ? fabric::Executor::progress : fabric::Executor::rank, false, finished);
     t_is_rank = true;
     while (Operation* each = finished.pop()) {
       if (!each->succeeded) return "an operation has failed";
       auto& mine = operations[static_cast<std::size_t>(rank)];
       scene.leave(static_cast<std::size_t>(each - mine.data()), rank, each->work);
     }
-    if (std::all_of(lanes.begin(), lanes.end(), [](auto& each) { return each->idle(); }))
+    if (std::all_of(queues.begin(), queues.end(), [](auto& each) { return each->idle(); }))
       return scene.verdict();
   }
   return "the others wait for what only rank 0 itself can do";
@@ -186,10 +186,11 @@ struct Waiting {
   Settings settings;
 };
 const Waiting waitings[] = {
-    {"alone", {.thread = false, .patience = {.polls = 100, .yields = 10}}},
-    {"sleeping", {.patience = {.polls = 0, .yields = 0}}},
-    {"usual", {.patience = {.polls = 200, .yields = 50}}},
-    {"dedicated", {.dedicated = true, .patience = {.polls = 0, .yields = 20, .shares_core = true}}},
+    {"alone", {.thread = false, .wait_policy = {.polls = 100, .yields = 10}}},
+    {"sleeping", {.wait_policy = {.polls = 0, .yields = 0}}},
+    {"usual", {.wait_policy = {.polls = 200, .yields = 50}}},
+    {"dedicated",
+     {.dedicated = true, .wait_policy = {.polls = 0, .yields = 20, .shares_core = true}}},
 };
 
 class DriversWith : public ::testing::TestWithParam<Waiting> {};
@@ -296,11 +297,11 @@ TEST(Driver, BeginsAnewAfterItsThreadWasStopped) {
 // A rank of two on its own, with one operation.
 struct Member {
   Member(ThreadRanks& ranks, int rank, const Settings& settings = {.thread = false})
-      : lane(ranks.peers(), ranks.ways(), settings.patience, ThreadRanks::emergencies(),
-             ranks.desks(), rank,
-             usual_plans<fabric::LaneFabric>(static_cast<int>(ranks.desks().size()))) {
+      : queue(ranks.peers(), ranks.transports(), settings.wait_policy, ThreadRanks::emergencies(),
+              ranks.desks(), rank,
+              usual_plans<fabric::SuspendingFabric>(static_cast<int>(ranks.desks().size()))) {
     driver.configure(settings);
-    operation.lane = &lane;
+    operation.queue = &queue;
     operation.work.timed = true;
   }
   void post_allreduce() {
@@ -330,7 +331,7 @@ struct Member {
   std::vector<float> received = std::vector<float>(std::size_t{64} << 10);
   std::array<coll::Block, 2> out, in;
   Driver driver;
-  Lane lane;
+  InOrderQueue queue;
   Operation operation;
 };
 
@@ -348,7 +349,7 @@ void finish(Member& first, Member& second) {
 
 // What an algorithm takes for its work is told even if it had to wait in its midst, and without the
 // wait.
-TEST(Lane, TellsTimeOfWorkWithoutWaits) {
+TEST(InOrderQueue, TellsTimeOfWorkWithoutWaits) {
   ThreadRanks ranks(2);
   Member first(ranks, 0), second(ranks, 1);
   first.post_alltoall();
@@ -369,7 +370,7 @@ TEST(Lane, TellsTimeOfWorkWithoutWaits) {
 }
 
 // Where members take chunks, a member's time is that of the chunks that it got.
-TEST(Lane, TellsBytesOfItsShareOfTheWork) {
+TEST(InOrderQueue, TellsBytesOfItsShareOfTheWork) {
   ThreadRanks ranks(2);
   Member first(ranks, 0), second(ranks, 1);
   first.post_allreduce();
@@ -404,7 +405,7 @@ TEST(Driver, WhoWokeItsThreadInVainIsSpared) {
 // one does meanwhile; until what it has posted is over.
 TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
   const Settings shared{.dedicated = true,
-                        .patience = {.polls = 0, .yields = 20, .shares_core = true}};
+                        .wait_policy = {.polls = 0, .yields = 20, .shares_core = true}};
   Settings alone = shared;
   alone.thread = false;
   ThreadRanks ranks(2);

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "engine/error_code.h"
 #include "engine/mixup.h"
 #include "engine/node.h"
-#include "engine/trouble.h"
 #include "fabric/peers.h"
 
 namespace tutti::engine {
@@ -19,14 +19,14 @@ namespace tutti::engine {
 // Whether a member of a collective gets nothing from it.
 [[nodiscard]] bool only_sends(coll::Collective collective, int rank, int root);
 
-class Speaker {
+class ErrorReporter {
  public:
   // `members` are ranks in the node. `desks` are the team's: first those of blocking collectives,
-  // then those of nonblocking ones. `fabric` is asked for its call (see engine/call.h) and its
-  // first and last step when there is something to say.
+  // then those of nonblocking ones. `fabric` is asked for its call (see engine/call_signature.h)
+  // and its first and last step when there is something to say.
   template <class Fabric>
-  Speaker(const Node& node, const std::vector<int>& members, std::span<fabric::Desk* const> desks,
-          int rank, bool blocking, const Fabric& fabric)
+  ErrorReporter(const Node& node, const std::vector<int>& members,
+                std::span<fabric::Desk* const> desks, int rank, bool blocking, const Fabric& fabric)
       : node_(node),
         members_(members),
         desks_(desks),
@@ -37,12 +37,12 @@ class Speaker {
     first_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->first_step(); };
     last_step_ = [](const void* asked) { return static_cast<const Fabric*>(asked)->last_step(); };
   }
-  Speaker(const Speaker&) = delete;
-  Speaker& operator=(const Speaker&) = delete;
+  ErrorReporter(const ErrorReporter&) = delete;
+  ErrorReporter& operator=(const ErrorReporter&) = delete;
 
-  // The trouble of a collective that has failed: what this member has said, or `told`.
-  [[nodiscard]] Trouble trouble() const {
-    return trouble_ == Trouble::none ? Trouble::told : trouble_;
+  // The error of a collective that has failed: what this member has said, or `peer_error`.
+  [[nodiscard]] ErrorCode error_code() const {
+    return error_code_ == ErrorCode::none ? ErrorCode::peer_error : error_code_;
   }
   [[nodiscard]] fabric::Emergencies emergencies();
 
@@ -62,7 +62,7 @@ class Speaker {
   std::uint64_t (*call_)(const void*);
   fabric::Step (*first_step_)(const void*);
   fabric::Step (*last_step_)(const void*);
-  Trouble trouble_ = Trouble::none;
+  ErrorCode error_code_ = ErrorCode::none;
   std::optional<Mixup> suspicion_;
   std::chrono::steady_clock::time_point suspected_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One side of a call, what is sent or what is received: the user's buffer as blocks of bytes. Data
-// whose place in memory only the MPI knows is packed and unpacked by it, in a temporary.
+// The buffers of a call, those that are sent or those that are received: the user's buffer as
+// blocks of bytes. Data whose place in memory only the MPI knows is packed and unpacked by it, in a
+// temporary.
 #pragma once
 
 #include <climits>
@@ -51,12 +52,12 @@ inline void must_be_done(int code) {
 
 // A list that needs no heap while it is short, and nothing to be made or unmade.
 template <class T>
-class Few {
+class SmallVector {
  public:
-  Few() {}
-  ~Few() {}
-  Few(const Few&) = delete;
-  Few& operator=(const Few&) = delete;
+  SmallVector() {}
+  ~SmallVector() {}
+  SmallVector(const SmallVector&) = delete;
+  SmallVector& operator=(const SmallVector&) = delete;
 
   // So many more at the end, for the caller to write.
   T* extend(std::size_t more) {
@@ -129,7 +130,7 @@ class Keeper {
   } last_;
 };
 
-// What the sides of a call need for data that only the MPI can pack.
+// What the buffers of a call need for data that only the MPI can pack.
 template <class H>
 struct Site {
   const Native<H>& native;
@@ -138,9 +139,9 @@ struct Site {
 };
 
 template <class H>
-class Side {
+class CallBuffers {
  public:
-  explicit Side(const Site<H>& site) : site_(site) {}
+  explicit CallBuffers(const Site<H>& site) : site_(site) {}
 
   // For a collective that knows nothing of layouts.
   void flatten() { flat_ = true; }
@@ -250,7 +251,7 @@ class Side {
   const Site<H>& site_;
   bool flat_ = false;
   std::unique_ptr<Special> special_;
-  Few<coll::Block> blocks_;
+  SmallVector<coll::Block> blocks_;
 };
 
 }  // namespace tutti::mpi

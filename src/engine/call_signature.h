@@ -9,7 +9,7 @@
 
 namespace tutti::engine {
 
-struct Call {
+struct CallSignature {
   coll::Collective collective;
   int root = 0;
   int op = 0;  // as Work::op
@@ -20,7 +20,7 @@ struct Call {
            static_cast<std::uint64_t>(root & 0xfff) << 46 |
            static_cast<std::uint64_t>(op & 0xf) << 42 | (bytes & bytes_mask);
   }
-  static constexpr Call decode(std::uint64_t word) {
+  static constexpr CallSignature decode(std::uint64_t word) {
     return {static_cast<coll::Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 46 & 0xfff),
             static_cast<int>(word >> 42 & 0xf), word & bytes_mask};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric/lane: the ranks are real, and a wait suspends the algorithm. The thread that drives the
-// lane resumes it when what it waits for has come; see progress/.
+// fabric/suspending: the ranks are real, and a wait suspends the algorithm. The thread that drives
+// the queue resumes it when what it waits for has come; see progress/.
 #pragma once
 
 #include <coroutine>
@@ -9,13 +9,13 @@
 
 namespace tutti::fabric {
 
-class LaneHost : public Peers {
+class SuspendingHost : public Peers {
  public:
   using Peers::Peers;
 
   template <class Condition>
   struct Await {
-    LaneHost& host;
+    SuspendingHost& host;
     Condition condition;
     // Also false when an error was met: nobody then resumes the algorithm.
     bool await_ready() {
@@ -35,7 +35,7 @@ class LaneHost : public Peers {
   };
 
   struct On {
-    LaneHost& host;
+    SuspendingHost& host;
     bool await_ready() const { return host.may_go_on() && !host.only_posts_; }
     void await_suspend(std::coroutine_handle<> handle) const {
       host.suspend({handle, [](void*, Watch&) { return true; }, nullptr});
@@ -121,7 +121,7 @@ class LaneHost : public Peers {
   std::size_t paused_bytes_ = 0;
 };
 
-using LaneFabric = DeskFabric<LaneHost>;
-static_assert(Fabric<LaneFabric>);
+using SuspendingFabric = DeskFabric<SuspendingHost>;
+static_assert(Fabric<SuspendingFabric>);
 
 }  // namespace tutti::fabric

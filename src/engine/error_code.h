@@ -5,16 +5,16 @@
 
 namespace tutti::engine {
 
-// How a collective ended. After any trouble the team serves no more collectives of that kind,
-// blocking or nonblocking: later calls end with `told` or with `left` (see engine/leaving.h).
-enum class Trouble : std::uint8_t {
+// How a collective ended. After any error the team serves no more collectives of that kind,
+// blocking or nonblocking: later calls end with `peer_error` or with `left` (see engine/leaving.h).
+enum class ErrorCode : std::uint8_t {
   none,
   mismatched,   // members called different things
   truncated,    // one sends more than another has room for
   lost,         // a member's process has ended
   unreachable,  // a buffer could not be read or written
   unasked,      // this member has sent all it has; the receiver has less room and says so
-  told,         // another member has met one of these, and has said so
+  peer_error,   // another member has met one of these, and has said so
   left,         // the call is the MPI's, as are all later ones, on all members
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/speaker.h"
+#include "engine/error_reporter.h"
 
 #include <cctype>
 #include <cstdio>
@@ -19,7 +19,7 @@ constexpr std::chrono::seconds believed_though_met_after{60};
 // "MPI_Allreduce (MPI_SUM) of 8 bytes". 0: some call, not known which.
 const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
   if (word == 0) return blocking ? "a blocking collective" : "a nonblocking one";
-  const Call call = Call::decode(word);
+  const CallSignature call = CallSignature::decode(word);
   int length = std::snprintf(text, sizeof text, "MPI_%s",
                              name_of_kind(kind_of(call.collective, blocking)).data());
   const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
@@ -42,8 +42,8 @@ const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
 // Whether `peer`'s call is the same as mine but for its size, and sends me more than I have room
 // for.
 bool sends_too_much(std::uint64_t theirs, std::uint64_t mine, int peer, int rank) {
-  const Call call = Call::decode(mine);
-  Call sent = Call::decode(theirs);
+  const CallSignature call = CallSignature::decode(mine);
+  CallSignature sent = CallSignature::decode(theirs);
   if (theirs == 0 || sent.bytes <= call.bytes) return false;
   sent.bytes = call.bytes;
   if (sent.encode() != call.encode()) return false;
@@ -76,11 +76,11 @@ bool only_sends(coll::Collective collective, int rank, int root) {
   }
 }
 
-int Speaker::world_rank(int member) const {
+int ErrorReporter::world_rank(int member) const {
   return node_.member(members_[static_cast<std::size_t>(member)]).rank;
 }
 
-bool Speaker::find_mixup() {
+bool ErrorReporter::find_mixup() {
   const Desks desks = desks_.first(members_.size());
   const auto mixup = blocking_
                          ? find_mixup_in_call(desks, rank_, first_step_(fabric_), call_(fabric_))
@@ -95,7 +95,7 @@ bool Speaker::find_mixup() {
     suspected_ = now;
   }
   if (now - suspected_ < (mixup->met ? believed_though_met_after : believed_after)) return false;
-  trouble_ = Trouble::mismatched;
+  error_code_ = ErrorCode::mismatched;
   char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s; "
@@ -110,15 +110,15 @@ bool Speaker::find_mixup() {
   return true;
 }
 
-void Speaker::tell_mismatch(int peer, std::uint64_t theirs) {
+void ErrorReporter::tell_mismatch(int peer, std::uint64_t theirs) {
   const std::uint64_t mine = call_(fabric_);
-  const Call call = Call::decode(mine);
+  const CallSignature call = CallSignature::decode(mine);
   if (only_sends(call.collective, rank_, call.root) && sends_too_much(mine, theirs, rank_, peer)) {
-    trouble_ = Trouble::unasked;
+    error_code_ = ErrorCode::unasked;
     return;
   }
   const bool truncated = sends_too_much(theirs, mine, peer, rank_);
-  trouble_ = truncated ? Trouble::truncated : Trouble::mismatched;
+  error_code_ = truncated ? ErrorCode::truncated : ErrorCode::mismatched;
   char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s",
@@ -127,27 +127,27 @@ void Speaker::tell_mismatch(int peer, std::uint64_t theirs) {
 }
 
 // What a member has called from `step` on.
-std::uint64_t Speaker::call_of(int peer, fabric::Step step) const {
+std::uint64_t ErrorReporter::call_of(int peer, fabric::Step step) const {
   const std::size_t first = blocking_ ? 0 : members_.size();
   return call_after(*desks_[first + static_cast<std::size_t>(peer)], step - 1);
 }
 
 // Another member has met an error. It may be one that sends me too much and has seen it first.
-void Speaker::hear() {
+void ErrorReporter::hear() {
   for (int peer = 0; peer < static_cast<int>(members_.size()); ++peer) {
     const std::uint64_t theirs = call_of(peer, first_step_(fabric_));
     if (sends_too_much(theirs, call_(fabric_), peer, rank_)) return tell_mismatch(peer, theirs);
   }
-  trouble_ = Trouble::told;
+  error_code_ = ErrorCode::peer_error;
 }
 
-fabric::Emergencies Speaker::emergencies() {
+fabric::Emergencies ErrorReporter::emergencies() {
   return {
       .context = this,
       .peer_lost =
           [](void* context, int peer) {
-            auto* self = static_cast<Speaker*>(context);
-            self->trouble_ = Trouble::lost;
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::lost;
             char text[96];
             log::fatal(
                 "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
@@ -161,17 +161,17 @@ fabric::Emergencies Speaker::emergencies() {
           },
       .mismatch =
           [](void* context, int peer, std::uint64_t theirs, std::uint64_t) {
-            static_cast<Speaker*>(context)->tell_mismatch(peer, theirs);
+            static_cast<ErrorReporter*>(context)->tell_mismatch(peer, theirs);
           },
       .astray =
           [](void* context, int peer, fabric::Step step) {
-            auto* self = static_cast<Speaker*>(context);
+            auto* self = static_cast<ErrorReporter*>(context);
             self->tell_mismatch(peer, self->call_of(peer, step));
           },
-      .surplus =
+      .truncation =
           [](void* context, int peer, std::size_t sent, std::size_t room) {
-            auto* self = static_cast<Speaker*>(context);
-            self->trouble_ = Trouble::truncated;
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::truncated;
             char text[96];
             log::fatal(
                 "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
@@ -182,8 +182,8 @@ fabric::Emergencies Speaker::emergencies() {
           },
       .unreachable =
           [](void* context, int peer, const Status& status) {
-            auto* self = static_cast<Speaker*>(context);
-            self->trouble_ = Trouble::unreachable;
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::unreachable;
             char text[96];
             log::fatal(
                 "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
@@ -192,8 +192,8 @@ fabric::Emergencies Speaker::emergencies() {
                 describe(self->blocking_, self->call_(self->fabric_), text), status.what,
                 strerrordesc_np(status.error));
           },
-      .told = [](void* context, int) { static_cast<Speaker*>(context)->hear(); },
-      .mixed_up = [](void* context) { return static_cast<Speaker*>(context)->find_mixup(); },
+      .peer_error = [](void* context, int) { static_cast<ErrorReporter*>(context)->hear(); },
+      .mixed_up = [](void* context) { return static_cast<ErrorReporter*>(context)->find_mixup(); },
   };
 }
 

@@ -59,8 +59,7 @@ class Leaving {
   //  - refuse(): the call has not begun.
   [[nodiscard]] bool refuse();
   //  - peer_error(): another member has said that it has met an error. `again`: the call can still
-  //  be
-  //    made.
+  //    be made.
   [[nodiscard]] bool peer_error(bool again);
 
   // Whether a member had too little room in a call.

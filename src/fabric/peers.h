@@ -25,8 +25,8 @@ struct Emergencies {
   void (*astray)(void* context, int peer, Step step) = nullptr;
   void (*truncation)(void* context, int peer, std::size_t sent, std::size_t room) = nullptr;
   void (*unreachable)(void* context, int peer, const Status& status) = nullptr;
-  void (*peer_error)(void* context,
-                     int peer) = nullptr;  // a member has met an error, and has said so
+  // A member has met an error, and has said so.
+  void (*peer_error)(void* context, int peer) = nullptr;
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
 };

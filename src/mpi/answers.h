@@ -29,7 +29,7 @@ class Answers {
     ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
     return false;
   }
-  // Of a call that has met error: what the entry returns, or `left`.
+  // Of a call that has met an error: what the entry returns, or `left`.
   [[nodiscard]] int fail(const Call<H>& call, engine::ErrorCode error_code);
   // What an error is to the communicator's error handler; the default one ends the job.
   [[nodiscard]] int code_of(engine::ErrorCode error_code) const;

@@ -16,40 +16,66 @@
 
 namespace tutti::mpi {
 
+namespace {
+
+// What a rank says of its record.
+struct Head {
+  std::uint64_t met_ns, first_ns, spans, messages, dropped;
+};
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Head head_of(const trace::Record& record, std::uint64_t met_ns) {
+  Head head{met_ns, ~std::uint64_t{0}, record.spans.size(), record.messages.size(), record.dropped};
+  for (const trace::Entry& span : record.spans) head.first_ns = std::min(head.first_ns, span.begin);
+  return head;
+}
+
+// Of each rank: its node, and by how much its times are to be shifted to the clock of rank 0's
+// node, from the first thing of all on.
+struct Sources {
+  std::vector<trace::Writer::Source> ranks;
+  int nodes = 0;
+  std::uint64_t dropped = 0;
+};
+
+Sources sources_of(const std::vector<Head>& heads, const std::vector<std::uint64_t>& hosts) {
+  Sources sources;
+  std::map<std::uint64_t, std::pair<int, std::uint64_t>> nodes;  // by host: its number and clock
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t rank = 0; rank < heads.size(); ++rank) {
+    const Head& head = heads[rank];
+    const auto number = static_cast<int>(nodes.size());
+    const auto& [node, node_met_ns] =
+        nodes.try_emplace(hosts[rank], number, head.met_ns).first->second;
+    const auto shift_ns = static_cast<std::int64_t>(heads[0].met_ns - node_met_ns);
+    sources.ranks.push_back({static_cast<int>(rank), node, shift_ns});
+    sources.dropped += head.dropped;
+    if (head.spans != 0)
+      first_ns = std::min(first_ns, static_cast<std::int64_t>(head.first_ns) + shift_ns);
+  }
+  for (trace::Writer::Source& source : sources.ranks) source.shift_ns -= first_ns;
+  sources.nodes = static_cast<int>(nodes.size());
+  return sources;
+}
+
+}  // namespace
+
 template <class H>
 void Reports<H>::write_trace(const engine::Exchange& group,
                              const std::vector<std::uint64_t>& hosts) {
-  struct Head {
-    std::uint64_t met_ns, first_ns, spans, messages, dropped;
-  };
-  timespec met{};
-  ::clock_gettime(CLOCK_MONOTONIC, &met);
+  const std::uint64_t met_ns = now_ns();
   const trace::Record record = trace::stop();
-  Head mine{static_cast<std::uint64_t>(met.tv_sec) * 1'000'000'000 +
-                static_cast<std::uint64_t>(met.tv_nsec),
-            ~std::uint64_t{0}, record.spans.size(), record.messages.size(), record.dropped};
-  for (const trace::Entry& span : record.spans) mine.first_ns = std::min(mine.first_ns, span.begin);
+  const Head mine = head_of(record, met_ns);
   const auto ranks = static_cast<std::size_t>(group.size);
   std::vector<Head> heads(ranks);
   if (!group.allgather(&mine, heads.data(), sizeof mine)) return;
-
-  // The clock of rank 0's node, from the first thing of all on.
-  std::vector<trace::Writer::Source> sources(ranks);
-  std::map<std::uint64_t, std::pair<int, std::uint64_t>> nodes;  // by host: its number and clock
-  std::uint64_t dropped = 0;
-  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto number = static_cast<int>(nodes.size());
-    const auto& [node, node_met_ns] =
-        nodes.try_emplace(hosts[rank], number, heads[rank].met_ns).first->second;
-    sources[rank] = {static_cast<int>(rank), node,
-                     static_cast<std::int64_t>(heads[0].met_ns - node_met_ns)};
-    dropped += heads[rank].dropped;
-    if (heads[rank].spans != 0)
-      first_ns = std::min(first_ns,
-                          static_cast<std::int64_t>(heads[rank].first_ns) + sources[rank].shift_ns);
-  }
-  for (trace::Writer::Source& source : sources) source.shift_ns -= first_ns;
+  const Sources sources = sources_of(heads, hosts);
 
   // A piece of each rank's at a time, so that rank 0 needs no memory for all.
   constexpr std::uint64_t most_entries = 1024;
@@ -73,18 +99,18 @@ void Reports<H>::write_trace(const engine::Exchange& group,
         return;
       if (group.rank != 0) continue;
       for (std::size_t rank = 0; rank < ranks; ++rank)
-        add(sources[rank], std::span<const trace::Entry>(piece).subspan(
-                               rank * most_entries,
-                               static_cast<std::size_t>(counts[rank]) / sizeof(trace::Entry)));
+        add(sources.ranks[rank], std::span<const trace::Entry>(piece).subspan(
+                                     rank * most_entries, static_cast<std::size_t>(counts[rank]) /
+                                                              sizeof(trace::Entry)));
     }
   };
   const char* path = group.rank == 0 ? options().trace : "";
-  trace::Writer writer(path, static_cast<int>(nodes.size()), engine::name_of_kind);
+  trace::Writer writer(path, sources.nodes, engine::name_of_kind);
   gather(record.spans, &Head::spans,
          [&](const auto& source, auto part) { writer.add_spans(source, part); });
   gather(record.messages, &Head::messages,
          [&](const auto& source, auto part) { writer.add_messages(source, part); });
-  if (group.rank == 0 && !writer.finish(dropped))
+  if (group.rank == 0 && !writer.finish(sources.dropped))
     log::warn("the trace could not be written to %s", path);
 }
 

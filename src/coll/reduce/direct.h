@@ -110,6 +110,37 @@ class Chunk {
   std::byte* scratch_;
 };
 
+// What everyone finds alike in everyone's cards.
+struct Agreement {
+  bool in_turn = false;  // the result of a part lies where other parts' operands are
+  bool alone = false;    // the owner of a part computes it, as others cannot write its result
+  bool mapped = false;   // all that is read and written is mapped
+  bool staged = false;   // by slots, whatever is mapped
+};
+
+template <class PartOf>
+Agreement agreement(const Cards* cards, int ranks, const sliced::Reach& reach, const Work& work,
+                    int root, PartOf part_of) {
+  Agreement agreed;
+  // In place, the result of the first part lies where its own operands are, and harms nobody.
+  for (int q = 0; root == each_owner && q < ranks; ++q)
+    agreed.in_turn =
+        agreed.in_turn || (part_of(q).count > 0 && part_of(q).begin > 0 && is_in_place(cards[q]));
+  // If others cannot write a part's result, its owner can: small parts of large vectors are not in
+  // the commons.
+  const bool late = work.operands != nullptr;
+  const bool alone = !late && root == each_owner && (agreed.in_turn || reach.recvs > reach.sends);
+  agreed.alone = alone;
+  agreed.mapped = reach.sends == Transport::mapped && (alone || reach.recvs == Transport::mapped);
+  const bool reachable =
+      reach.sends != Transport::staged && (alone || reach.recvs != Transport::staged);
+  // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
+  const bool chosen =
+      cards[0].send.transport == Transport::copied || cards[0].recv.transport == Transport::copied;
+  agreed.staged = !reachable || (!agreed.mapped && !chosen && work.bytes() < limits::copied_bytes);
+  return agreed;
+}
+
 }  // namespace detail
 
 template <Fabric F>
@@ -134,25 +165,10 @@ Task direct_to(F& f, const Work& work, int root) {
   }
   sliced::Reach reach;
   co_await sliced::exchange(f, step, table.cards(), reach);
-  // In place, the result of the first part lies where its own operands are, and harms nobody.
-  bool in_turn = false;
-  for (int q = 0; root == each_owner && q < ranks; ++q)
-    in_turn = in_turn || (part_of(q).count > 0 && part_of(q).begin > 0 &&
-                          detail::is_in_place(table.cards()[q]));
-  // If others cannot write a part's result, its owner can: small parts of large vectors are not in
-  // the commons.
+  const auto [in_turn, alone, mapped, staged] =
+      detail::agreement(table.cards(), ranks, reach, work, root, part_of);
   const bool late = work.operands != nullptr;
-  const bool alone = !late && root == each_owner && (in_turn || reach.recvs > reach.sends);
-  const bool mapped =
-      reach.sends == Transport::mapped && (alone || reach.recvs == Transport::mapped);
-  const bool reachable =
-      reach.sends != Transport::staged && (alone || reach.recvs != Transport::staged);
-  // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
-  const detail::Cards& first = table.cards()[0];
-  const bool chosen =
-      first.send.transport == Transport::copied || first.recv.transport == Transport::copied;
-  // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable || (!mapped && !chosen && work.bytes() < limits::copied_bytes)) {
+  if (staged) {
     f.finish(step);
     f.begin_work();
     if (late)

@@ -7,23 +7,25 @@
 
 namespace tutti {
 
+#define TUTTI_BARRIER(name, Name) TUTTI_COLLECTIVE(name, Name, false, )
+
 enum class Collective : std::uint8_t {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) name,
+#define TUTTI_COLLECTIVE(name, Name, ...) name,
 #include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
+#undef TUTTI_COLLECTIVE
 };
 
 inline constexpr int collective_count = 0
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) +1
+#define TUTTI_COLLECTIVE(name, Name, ...) +1
 #include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
+#undef TUTTI_COLLECTIVE
     ;
 
 [[nodiscard]] constexpr const char* name_of(Collective collective) {  // "Barrier", ...
   constexpr const char* names[] = {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) #text,
+#define TUTTI_COLLECTIVE(name, Name, ...) #Name,
 #include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
+#undef TUTTI_COLLECTIVE
   };
   const auto index = static_cast<std::size_t>(collective);
   return index < std::size_t{collective_count} ? names[index] : "?";
@@ -31,11 +33,13 @@ inline constexpr int collective_count = 0
 
 [[nodiscard]] constexpr bool is_rooted(Collective collective) {
   constexpr bool rooted[] = {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) rooted,
+#define TUTTI_COLLECTIVE(name, Name, rooted, ...) rooted,
 #include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
+#undef TUTTI_COLLECTIVE
   };
   return rooted[static_cast<std::size_t>(collective)];
 }
+
+#undef TUTTI_BARRIER
 
 }  // namespace tutti

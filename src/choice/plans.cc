@@ -84,9 +84,11 @@ int place_of(std::span<const Algorithm> table, std::string_view name) {
 
 std::string_view wanted(Collective collective) {
   const char* const names[] = {
-#define TUTTI_COLLECTIVE_NAME(name, text, rooted) options().name,
+#define TUTTI_COLLECTIVE(name, ...) options().name,
+#define TUTTI_BARRIER TUTTI_COLLECTIVE
 #include "base/collectives.def"
-#undef TUTTI_COLLECTIVE_NAME
+#undef TUTTI_COLLECTIVE
+#undef TUTTI_BARRIER
   };
   const std::string_view name = names[static_cast<std::size_t>(collective)];
   return name == "auto" ? "" : name;

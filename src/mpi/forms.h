@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that come in two forms: with counts of int, and since MPI-4 (`_c`) with counts of
 // MPI_Count and displacements of MPI_Aint; all of that once more, nonblocking; and what completes
-// requests. One list for what the MPI has, in its own handles, and for what Tutti exports, in
-// words.
+// requests. One list (base/collectives.def) for what the MPI has, in its own handles, and for what
+// Tutti exports, in words.
 #pragma once
 
 #include <cstdint>
@@ -16,46 +16,19 @@ using Count = std::int64_t;
 // argument points to the request, and nothing for the blocking ones.
 template <class H, class N, class D, class... Request>
 struct Forms {
-  int (*bcast)(void*, N, H type, int root, H comm, Request...);
-  int (*reduce)(const void*, void*, N, H type, H op, int root, H comm, Request...);
-  int (*allreduce)(const void*, void*, N, H type, H op, H comm, Request...);
-  int (*gather)(const void*, N, H type, void*, N, H type2, int root, H comm, Request...);
-  int (*gatherv)(const void*, N, H type, void*, const N*, const D*, H type2, int root, H comm,
-                 Request...);
-  int (*scatter)(const void*, N, H type, void*, N, H type2, int root, H comm, Request...);
-  int (*scatterv)(const void*, const N*, const D*, H type, void*, N, H type2, int root, H comm,
-                  Request...);
-  int (*allgather)(const void*, N, H type, void*, N, H type2, H comm, Request...);
-  int (*allgatherv)(const void*, N, H type, void*, const N*, const D*, H type2, H comm, Request...);
-  int (*alltoall)(const void*, N, H type, void*, N, H type2, H comm, Request...);
-  int (*alltoallv)(const void*, const N*, const D*, H type, void*, const N*, const D*, H type2,
-                   H comm, Request...);
-  int (*alltoallw)(const void*, const N*, const D*, const H* types, void*, const N*, const D*,
-                   const H* types2, H comm, Request...);
-  int (*reduce_scatter)(const void*, void*, const N*, H type, H op, H comm, Request...);
-  int (*reduce_scatter_block)(const void*, void*, N, H type, H op, H comm, Request...);
-  int (*scan)(const void*, void*, N, H type, H op, H comm, Request...);
-  int (*exscan)(const void*, void*, N, H type, H op, H comm, Request...);
+#define TUTTI_BARRIER(name, Name)
+#define TUTTI_COLLECTIVE(name, Name, rooted, arguments, more, ...) \
+  int (*name)(__VA_ARGS__, Request...);
+#include "base/collectives.def"
+#undef TUTTI_COLLECTIVE
 
   // Calls body(member, "Bcast") and so on.
   template <class Body>
   void for_each(Body body) {
-    body(bcast, "Bcast");
-    body(reduce, "Reduce");
-    body(allreduce, "Allreduce");
-    body(gather, "Gather");
-    body(gatherv, "Gatherv");
-    body(scatter, "Scatter");
-    body(scatterv, "Scatterv");
-    body(allgather, "Allgather");
-    body(allgatherv, "Allgatherv");
-    body(alltoall, "Alltoall");
-    body(alltoallv, "Alltoallv");
-    body(alltoallw, "Alltoallw");
-    body(reduce_scatter, "Reduce_scatter");
-    body(reduce_scatter_block, "Reduce_scatter_block");
-    body(scan, "Scan");
-    body(exscan, "Exscan");
+#define TUTTI_COLLECTIVE(name, Name, rooted, arguments, more, ...) body(name, #Name);
+#include "base/collectives.def"
+#undef TUTTI_COLLECTIVE
+#undef TUTTI_BARRIER
   }
 };
 

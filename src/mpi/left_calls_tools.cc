@@ -42,21 +42,15 @@ void LeftCalls<H>::lead_to_tool(bool is_native, int (*&entry)(Arguments...), con
 
 template <class H>
 void LeftCalls<H>::lead_to_tools(Entries& entries) const {
-#define TUTTI_COLLECTIVE(Name, name, count, more)                                                  \
+#define TUTTI_BARRIER(name, Name)
+#define TUTTI_COLLECTIVE(name, Name, ...)                                                          \
   lead_to_tool<&Forms<Word, int, int>::name, &Forms<Word, Count, Aint>::name, false>(              \
       native_.large.name != nullptr, entries.large.name, "MPI_" #Name);                            \
   lead_to_tool<&Forms<Word, int, int, void*>::name, &Forms<Word, Count, Aint, void*>::name, true>( \
       native_.large_started.name != nullptr, entries.large_started.name, "MPI_I" #name);
-#define TUTTI_FUNCTION(name, entry, count)
-#define TUTTI_LOOKS(name, entry, count)
-#define TUTTI_COMPLETES(name, entry, count)
-#define TUTTI_MAKES(name, count, parent, last)
-#include "mpi/exports.def"
+#include "base/collectives.def"
 #undef TUTTI_COLLECTIVE
-#undef TUTTI_FUNCTION
-#undef TUTTI_LOOKS
-#undef TUTTI_COMPLETES
-#undef TUTTI_MAKES
+#undef TUTTI_BARRIER
 }
 
 template void LeftCalls<int>::lead_to_tools(Entries&) const;

@@ -60,6 +60,7 @@ class Learner {
   explicit Learner(bool gives_up) : gives_up_(gives_up) {}
 
   static constexpr std::uint8_t none = kept;
+  static constexpr std::uint32_t first_trial = 2 * run;  // calls
   // Smaller calls have no choice.
   static constexpr std::size_t least_bytes = std::size_t{8} << 10;
 

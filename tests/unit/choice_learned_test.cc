@@ -2,6 +2,7 @@
 // What is learned of stores, on a cache that is modelled: streaming stores push the result
 // out of it, so that the next call finds it cold.
 #include "choice/learned.h"
+#include "commons/heap.h"
 #include "reduce/reduce.h"
 
 #include <gtest/gtest.h>
@@ -101,6 +102,9 @@ TEST(Learner, SeesWhatCallsTakeThatNothingCameBetween) {
     EXPECT_LE(play(machine, 120).streaming, 5) << phase;
   }
 }
+
+// The calls of a trial must find pages where they were.
+TEST(Learner, HasTriedBeforePagesMove) { EXPECT_GT(commons::telling_uses, Learner::first_trial); }
 
 TEST(Learner, TakesTheOtherwiseWhileNothingIsKnown) {
   const Machine silent = [](Stores, Stores, int) -> std::uint64_t { return 0; };

@@ -8,7 +8,9 @@
 // ones are slow, up to four times. So the two ways are not compared call by call but in runs of
 // equal calls, the first of which does not count. On all ranks that call alike, runs come at the
 // same calls: what one rank stores the others wait for. Where the second way is clearly slower, the
-// rest of its run goes the first way.
+// rest of its run goes the first way. Where it seems to be faster and did not before, the first way
+// has another run, which counts instead of the one before: calls may have become faster meanwhile
+// for another reason (buffers that peers can map now, a processor that others no longer use).
 #pragma once
 
 #include <algorithm>
@@ -48,10 +50,12 @@ class Distances {
 };
 
 class Learner {
-  // A trial is a run of calls of the first way and one of the second.
+  // A trial is a run of calls of the first way, one of the second, and perhaps one more of the
+  // first.
   static constexpr std::uint32_t settling = 1;  // calls of a run that find what others left
   static constexpr std::uint32_t kept = 4;      // calls that count
   static constexpr std::uint32_t run = settling + kept;
+  static constexpr std::uint32_t confirming = settling + kept / 2;  // a run that confirms
   static constexpr std::uint32_t first_again = 128;  // calls after which a trial is repeated,
   static constexpr std::uint32_t most_again = 1024;  // twice as many each time
 
@@ -60,7 +64,6 @@ class Learner {
   explicit Learner(bool gives_up) : gives_up_(gives_up) {}
 
   static constexpr std::uint8_t none = kept;
-  static constexpr std::uint32_t first_trial = 2 * run;  // calls
   // Smaller calls have no choice.
   static constexpr std::size_t least_bytes = std::size_t{8} << 10;
 
@@ -114,6 +117,7 @@ class Learner {
     std::uint32_t call = 0;  // since the last trial began
     std::uint32_t again = first_again;
     bool given_up = false;  // the second way in this trial: the rest of its run goes the first
+    bool confirms = false;  // the first way has another run in this trial, if the second has won
 
     std::pair<bool, std::uint8_t> next(bool otherwise) {
       if (call == again) {
@@ -121,8 +125,10 @@ class Learner {
         again = std::min(again * 2, most_again);
       }
       const std::uint32_t at = call++;
-      if (at >= 2 * run) return {prefers_second(otherwise), none};
-      const bool second = at >= run;
+      if (at == 0) confirms = !prefers_second(false);
+      if (at == 2 * run) confirms = confirms && prefers_second(true) && is_known(samples[1]);
+      if (at >= 2 * run + (confirms ? confirming : 0)) return {prefers_second(otherwise), none};
+      const bool second = at / run == 1;
       if (at % run == 0) {
         samples[second] = unknown;
         given_up = false;
@@ -133,8 +139,8 @@ class Learner {
     }
 
     [[nodiscard]] bool prefers_second(bool otherwise) const {
-      const std::uint64_t first = cost(samples[0]), second = cost(samples[1]);
-      return first != second ? second < first : otherwise;
+      if (!is_known(samples[0]) || !is_known(samples[1])) return otherwise;
+      return cost(samples[1]) < cost(samples[0]);
     }
 
     // Two calls of the second way have taken half as long again as those of the first.
@@ -144,6 +150,10 @@ class Learner {
     }
   };
 
+  // Half of the calls have told how long they took.
+  static bool is_known(const Samples& samples) {
+    return std::count(samples.begin(), samples.end(), unknown[0]) <= kept / 2;
+  }
   // How long the faster half of the calls took. In the others a rank may have lost its core, or
   // found its caches as somebody else's work had left them.
   static std::uint64_t cost(const Samples& samples) {

@@ -17,8 +17,8 @@ bool prepare_barrier(Front<H>& front, Call<H>& call) {
 
 // Of elements that are not bytes in a row, or where memory may be a device's.
 template <class H>
-[[gnu::noinline]] bool take_odd_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count,
-                                      const Described<H>& element, int root) {
+[[gnu::noinline]] bool prepare_odd_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count,
+                                         const Described<H>& element, int root) {
   const bool with_devices = devices::present();
   const bool sends = call.rank == root;
   CallBuffers<H>& buffers = sends ? call.out : call.in;
@@ -47,7 +47,7 @@ bool prepare_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H 
     call.work.root = root;
     return buffer != nullptr;
   }
-  return take_odd_bcast(front, call, buffer, count, element, root);
+  return prepare_odd_bcast(front, call, buffer, count, element, root);
 }
 
 // False: to receive there is an error that the MPI tells.
@@ -149,8 +149,8 @@ bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* r
 }
 
 template <class H, class N>
-bool take_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, void* recv,
-                         const N* counts, N count, H type, H op) {
+bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, void* recv,
+                            const N* counts, N count, H type, H op) {
   if (!front.find_listing_team(
           call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block))
     return false;
@@ -260,8 +260,8 @@ template <class H, class N, class D, class... Request>
 int reduce_scatter(const void* send, void* recv, const N* counts, Word type, Word op, Word comm,
                    Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_reduce_scatter(front, call, send, recv, counts, N{0}, handle_from<H>(type),
-                               handle_from<H>(op));
+    return prepare_reduce_scatter(front, call, send, recv, counts, N{0}, handle_from<H>(type),
+                                  handle_from<H>(op));
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
@@ -274,8 +274,8 @@ template <class H, class N, class D, class... Request>
 int reduce_scatter_block(const void* send, void* recv, N count, Word type, Word op, Word comm,
                          Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return take_reduce_scatter<H, N>(front, call, send, recv, nullptr, count, handle_from<H>(type),
-                                     handle_from<H>(op));
+    return prepare_reduce_scatter<H, N>(front, call, send, recv, nullptr, count,
+                                        handle_from<H>(type), handle_from<H>(op));
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(

@@ -82,7 +82,7 @@ class Stage {
 
   // Whether the last call went by another way than large buffers do in the end.
   [[nodiscard]] bool may_be_mapped_later() const;
-  static constexpr int most_rotations = 12;
+  static constexpr int most_rotations = 16;
 
   template <class Call>
   void reach_with(Call call) {

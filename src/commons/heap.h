@@ -175,7 +175,7 @@ void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t page
 void wish_for_small_pages(PageIndex first, std::uint32_t pages);
 
 // A buffer becomes shared when it is used so often. See sharing.cc.
-inline constexpr std::uint8_t telling_uses = 8;
+inline constexpr std::uint8_t telling_uses = 12;
 // sharing.cc, where blocks are private at first: whether those of so many bytes are not.
 [[nodiscard]] bool is_born_shared(std::size_t bytes);
 // What could not be moved of the block before may be in this one.

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A cluster of 2 to 4 hosts on this machine, each a set of Linux namespaces.
 
-    with Cluster(hosts=3) as cluster:
-        result = cluster.run(OPENMPI, Layout((3, 2, 1)), ["./program"])
+with Cluster(hosts=3) as cluster:
+    result = cluster.run(OPENMPI, Layout((3, 2, 1)), ["./program"])
+
+cluster.py --hosts 4 --per-host 2 --mpi openmpi [--layout 3+2+1|cyclic] [--preload LIBRARY]
+           [--env NAME=VALUE]... [--limit SECONDS] -- PROGRAM [ARGUMENT]...
 """
 
 from __future__ import annotations
 
-import contextlib
+import argparse
 import json
 import os
 import shutil
@@ -18,10 +21,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))  # pytest does so, too
+
+from hosts import TMPDIR  # noqa: E402
+from launchers import Layout, launch  # noqa: E402
+from rig.mpis import MAIN, OTHERS, Mpi  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-STAND_IN = HERE / "stand_in_ssh"
 NAMES = ("tutti-a", "tutti-b", "tutti-c", "tutti-d")
 TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "mount": "mount", "ip": "iproute2"}
 LIMIT_S = 120.0
@@ -62,7 +69,14 @@ class Cluster:
         namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         with theirs, tempfile.TemporaryFile("w+") as complaints:
             self._init = subprocess.Popen(
-                ["unshare", *options, *namespaces, sys.executable, str(HERE / "hosts.py"), *self.names],
+                [
+                    "unshare",
+                    *options,
+                    *namespaces,
+                    sys.executable,
+                    str(HERE / "hosts.py"),
+                    *self.names,
+                ],
                 stdin=theirs,
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
@@ -80,21 +94,84 @@ class Cluster:
         host: int,
         words: Sequence[str],
         environment: Mapping[str, str],
-        limit_s: float = LIMIT_S,
-        files: Sequence[IO[Any] | int] | None = None,
+        limit_s: float | None = LIMIT_S,
+        files: Sequence[int] = (),
     ) -> Result:
-        """Runs `words` on a host, and ends all that they leave behind on any host."""
+        """Runs `words` on a host, and ends all that they leave behind on any host.
+
+        `files` are its standard input, output and error, instead of nothing and the result.
+        """
         request = {
             "host": self.names[host],
             "words": list(words),
-            "environment": {**environment, "TMPDIR": "/run/tmp"},
-            "directory": os.getcwd(),
+            "environment": {**environment, "TMPDIR": TMPDIR},
+            "directory": str(Path.cwd()),
             "limit_s": limit_s,
         }
         with Path(os.devnull).open() as nothing, tempfile.TemporaryFile() as said:
-            chosen = files or (nothing, said, said)
-            descriptors = [each if isinstance(each, int) else each.fileno() for each in chosen]
-            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
-            code = json.loads(self._control.recv(64))
+            usual = [nothing.fileno(), said.fileno(), said.fileno()]
+            socket.send_fds(self._control, [json.dumps(request).encode()], files or usual)
+            if not (answer := self._control.recv(64)):
+                raise RuntimeError("the cluster's hosts.py has ended")
             said.seek(0)
-            return Result(code, said.read().decode(errors="replace"))
+            return Result(json.loads(answer), said.read().decode(errors="replace"))
+
+    def run(
+        self,
+        mpi: Mpi,
+        layout: Layout,
+        command: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        limit_s: float | None = LIMIT_S,
+        files: Sequence[int] = (),
+    ) -> Result:
+        """Runs `command` on the ranks of `layout`, with `variables` set in them.
+
+        A run that ends with the MPI's false alarm is made once more, as in tests/mpi.
+        """
+        settings = [f"{name}={value}" for name, value in (variables or {}).items()]
+        words = launch(mpi, layout, self.names, ["env", *settings, *command])
+        environment = os.environ | mpi.environment
+        result = self.run_on(0, words, environment, limit_s, files)
+        if result.code and mpi.false_alarm and mpi.false_alarm in result.output:
+            result = self.run_on(0, words, environment, limit_s, files)
+        return result
+
+
+def chosen_layout(options: argparse.Namespace) -> Layout:
+    if options.layout in (None, "cyclic"):
+        return Layout((options.per_host,) * options.hosts, options.layout == "cyclic")
+    return Layout(tuple(map(int, options.layout.split("+"))))
+
+
+def main() -> int:
+    mpis = {mpi.name: mpi for mpi in [*MAIN, *OTHERS]}
+    parser = argparse.ArgumentParser(description="Runs an MPI program on hosts of namespaces.")
+    parser.add_argument("--hosts", type=int, default=2, choices=range(1, len(NAMES) + 1))
+    parser.add_argument("--per-host", type=int, default=2, metavar="RANKS")
+    parser.add_argument("--layout", help="ranks of each host, such as 3+2+1; or cyclic")
+    parser.add_argument("--mpi", choices=mpis, default="openmpi")
+    parser.add_argument("--preload", metavar="LIBRARY", help="into the ranks")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--limit", type=float, metavar="SECONDS")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    variables = dict(setting.split("=", 1) for setting in options.env)
+    if options.preload:
+        variables["LD_PRELOAD"] = str(Path(options.preload).resolve())
+    layout = chosen_layout(options)
+    try:
+        with Cluster(len(layout.counts)) as cluster:
+            run = cluster.run(
+                mpis[options.mpi], layout, options.command, variables, options.limit, (0, 1, 2)
+            )
+    except NoCluster as missing:
+        print(f"cluster.py: {missing}", file=sys.stderr)
+        return 1
+    if run.code is None:
+        print(f"cluster.py: it took more than {options.limit} s", file=sys.stderr)
+    return 124 if run.code is None else run.code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -91,8 +91,8 @@ def make_host(name: str, address: str) -> Host:
     peer = ["peer", "name", INTERFACE, "netns", str(host.pid)]
     say("ip", "link", "add", name, "type", "veth", *peer)
     say("ip", "link", "set", name, "master", "bridge", "up")
-    for words in (["addr", "add", f"{address}/24", "dev", INTERFACE], ["link", "set", INTERFACE, "up"]):
-        say(*host.enter("/", ["ip", *words]))
+    say(*host.enter("/", ["ip", "addr", "add", f"{address}/24", "dev", INTERFACE]))
+    say(*host.enter("/", ["ip", "link", "set", INTERFACE, "up"]))
     return host
 
 
@@ -129,17 +129,16 @@ def sweep(hosts: dict[str, Host]) -> None:
         time.sleep(0.005)
 
 
-def run(hosts: dict[str, Host], request: dict[str, Any], files: list[int], ended: int) -> int | None:
-    """The exit code, or None after the request's time limit. Ends the rig if `ended` ends."""
-    if request["host"] not in hosts:
-        os.write(files[2], f"no host has the name {request['host']}\n".encode())
-        return 255
-    words = hosts[request["host"]].enter(request["directory"], request["words"])
+def start(
+    hosts: dict[str, Host], request: dict[str, Any], files: list[int]
+) -> subprocess.Popen[bytes]:
+    words = ["sh", "-c", f"echo no host {request['host']} >&2; exit 255"]
+    if request["host"] in hosts:
+        words = hosts[request["host"]].enter(request["directory"], request["words"])
     stdin, stdout, stderr = files
     job = subprocess.Popen(
         words,
         env=request["environment"],
-        cwd="/",
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -147,45 +146,52 @@ def run(hosts: dict[str, Host], request: dict[str, Any], files: list[int], ended
     )
     for file in files:
         os.close(file)
-    over = os.pidfd_open(job.pid)
-    ready, _, _ = select.select([over, ended], [], [], request["limit_s"])
-    os.close(over)
-    if ended in ready:
-        os._exit(0)
-    return job.wait() if ready else None
+    return job
 
 
-def serve_ssh(hosts: dict[str, Host], connection: socket.socket, control: int) -> None:
+def serve_ssh(hosts: dict[str, Host], connection: socket.socket) -> None:
     with connection:
         message, files, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
         if message:
-            login = {"directory": LOGIN["HOME"], "environment": LOGIN, "limit_s": None}
-            code = run(hosts, {**json.loads(message), **login}, list(files), control)
+            login = {"directory": LOGIN["HOME"], "environment": LOGIN}
+            code = start(hosts, {**json.loads(message), **login}, files).wait()
             with contextlib.suppress(OSError):  # who asked may be gone
                 connection.send(json.dumps(code).encode())
 
 
-def serve_all_ssh(hosts: dict[str, Host], server: socket.socket, control: int) -> None:
+def serve_all_ssh(hosts: dict[str, Host]) -> None:
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.bind(SOCKET)
+    server.listen()
     while True:
         connection, _ = server.accept()
-        threading.Thread(target=serve_ssh, args=(hosts, connection, control), daemon=True).start()
+        threading.Thread(target=serve_ssh, args=(hosts, connection), daemon=True).start()
+
+
+def serve_rig(hosts: dict[str, Host], control: socket.socket) -> None:
+    """Answers each request by the exit code, or null after its time limit, until there are none."""
+    while True:
+        message, files, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 3)
+        if not message:
+            return
+        request = json.loads(message)
+        job = start(hosts, request, files)
+        over = os.pidfd_open(job.pid)
+        ready, _, _ = select.select([over, control], [], [], request["limit_s"])
+        os.close(over)
+        if control in ready:  # cluster.py has ended
+            return
+        code = job.wait() if ready else None
+        sweep(hosts)
+        control.send(json.dumps(code).encode())
 
 
 def main() -> None:
     control = socket.socket(fileno=os.dup(0))
     hosts = make_hosts(sys.argv[1:])
-    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    server.bind(SOCKET)
-    server.listen()
-    threading.Thread(target=serve_all_ssh, args=(hosts, server, control.fileno()), daemon=True).start()
-    control.send(b"{}")
-    while True:
-        message, files, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 3)
-        if not message:
-            os._exit(0)
-        code = run(hosts, json.loads(message), list(files), control.fileno())
-        sweep(hosts)
-        control.send(json.dumps(code).encode())
+    threading.Thread(target=serve_all_ssh, args=(hosts,), daemon=True).start()
+    control.send(b"ready")
+    serve_rig(hosts, control)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ class Layout:
     counts: tuple[int, ...]
     cyclic: bool = False
 
+    def __post_init__(self) -> None:
+        if self.cyclic and len(set(self.counts)) > 1:
+            raise ValueError("ranks take turns on hosts that have equally many")
+
     def __str__(self) -> str:
         return "+".join(map(str, self.counts)) + (" cyclic" if self.cyclic else "")
 
@@ -48,17 +52,17 @@ def openmpi(mpi: Mpi, layout: Layout, names: Sequence[str]) -> list[str]:
 
 
 def mpich(mpi: Mpi, layout: Layout, names: Sequence[str]) -> list[str]:
+    # A host without a number has one slot: the ranks take turns.
+    slots = [name if layout.cyclic else f"{name}:{n}" for name, n in zip(names, layout.counts)]
     words = ["-launcher", "ssh", "-launcher-exec", STAND_IN, "-iface", INTERFACE]
-    if not layout.cyclic:
-        return [*words, "-hosts", ",".join(f"{n}:{c}" for n, c in zip(names, layout.counts))]
-    # A host of one slot each: the ranks take turns.
-    return [*words, "-hosts", ",".join(names[: len(layout.counts)])]
+    return [*words, "-hosts", ",".join(slots)]
 
 
 def intel(mpi: Mpi, layout: Layout, names: Sequence[str]) -> list[str]:
     words = ["-bootstrap", "ssh", "-bootstrap-exec", STAND_IN, "-iface", INTERFACE]
     words += ["-genv", "FI_PROVIDER", "tcp", "-genv", "FI_TCP_IFACE", INTERFACE]
-    return words
+    # It reads no numbers of slots here, but takes a host several times.
+    return [*words, "-ppn", "1", "-hosts", ",".join(names[host] for host in layout.hosts())]
 
 
 def launch(mpi: Mpi, layout: Layout, names: Sequence[str], command: Sequence[str]) -> list[str]:

@@ -77,7 +77,7 @@ class Cluster:
                     str(HERE / "hosts.py"),
                     *self.names,
                 ],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=complaints,
                 start_new_session=True,

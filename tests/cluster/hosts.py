@@ -177,9 +177,9 @@ def serve_rig(hosts: dict[str, Host], control: socket.socket) -> None:
         request = json.loads(message)
         job = start(hosts, request, files)
         over = os.pidfd_open(job.pid)
-        ready, _, _ = select.select([over, control], [], [], request["limit_s"])
+        ready, _, _ = select.select([over, control.fileno()], [], [], request["limit_s"])
         os.close(over)
-        if control in ready:  # cluster.py has ended
+        if control.fileno() in ready:  # cluster.py has ended
             return
         code = job.wait() if ready else None
         sweep(hosts)

@@ -30,7 +30,13 @@ from rig.mpis import MAIN, OTHERS, Mpi  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("tutti-a", "tutti-b", "tutti-c", "tutti-d")
-TOOLS = {"unshare": "util-linux", "nsenter": "util-linux", "mount": "mount", "ip": "iproute2"}
+TOOLS = {
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "mount": "mount",
+    "ip": "iproute2",
+    "hostname": "hostname",
+}
 LIMIT_S = 120.0
 
 

@@ -53,7 +53,7 @@ mount -t tmpfs tmpfs {TMPDIR}
 mount --bind /run/hosts /etc/hosts
 echo "$1" >/run/"$1"
 [ ! -e /etc/hostname ] || mount --bind /run/"$1" /etc/hostname
-echo "$1" >/proc/sys/kernel/hostname
+hostname "$1"
 ip link set lo up
 echo "$pid"
 exec >/dev/null

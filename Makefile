@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Each target makes the machine ready first (scripts/setup.sh), which costs nothing when it is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo format test-clients test-apps record-apps fuzz test-sanitizers test-tsan test-asan test-clang test-aarch64 clean
+.PHONY: help setup build test demo format test-clients test-cluster test-apps record-apps fuzz test-sanitizers test-tsan test-asan test-clang test-aarch64 clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 17
@@ -25,6 +25,10 @@ format: setup  ## rewrite the sources as the format checks want them
 test-clients: setup  ## other people's programs under Tutti, all of it: half an hour
 	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
+
+test-cluster: setup  ## every MPI on 2 to 4 hosts that are namespaces of this machine: two minutes
+	@scripts/build.sh
+	@.venv/bin/python -m pytest -p no:cacheprovider -rs tests/cluster --whole -v
 
 test-apps: setup  ## whole applications, bare and under Tutti: the same results? Eight minutes
 	@scripts/build.sh tutti_package

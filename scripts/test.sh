@@ -69,6 +69,7 @@ for folder in tests/*/; do
   case $folder in
     tests/layers) ;;
     tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
+    tests/cluster) step "$folder" run_pytest -rs "$folder" ;;  # says what a machine lacks
     tests/examples) step "$folder" run_pytest_as_users_do "$folder" ;;
     tests/mpi)
       step "$folder, two at a time" run_two_pytests "$folder" -m "not alone"

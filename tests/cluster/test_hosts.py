@@ -83,6 +83,10 @@ def test_nothing_outlives_a_run(cluster: Cluster) -> None:
     assert not running(mark)
 
 
+def children(process: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_outlives_the_rig(cluster: Cluster, way: int) -> None:
     mark = f"7{way}{os.getpid()}"
@@ -90,9 +94,11 @@ def test_nothing_outlives_the_rig(cluster: Cluster, way: int) -> None:
     words = [*PROGRAM, "--hosts", "2", "--per-host", "1", "--mpi", "mpich", "--", *command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as rig:
         assert rig.stdout and rig.stdout.readline() == b"runs\n"
+        (unshare,) = children(rig.pid)
+        (hosts,) = children(unshare)
         rig.send_signal(way)
     end = time.monotonic() + 10
-    while running(mark) or running(f"hosts.py {' '.join(NAMES[:2])}\0"):
+    while running(mark) or any(Path(f"/proc/{pid}").exists() for pid in (unshare, hosts)):
         assert time.monotonic() < end
         time.sleep(0.01)
 

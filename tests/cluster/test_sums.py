@@ -25,9 +25,9 @@ def cases() -> list[object]:
     found: list[object] = []
     for mpi in [*MAIN, *OTHERS]:
         for layout in LAYOUTS:
-            # Debian's MPICH may hang in MPI_Finalize where some ranks have not met: two of them
-            # close connections while the others already wait for them without UCX.
-            if mpi is DEBIAN_MPICH and layout not in LAYOUTS[:2]:
+            # Debian's MPICH now and then hangs in MPI_Finalize with more ranks, without Tutti, too:
+            # one closes a connection in UCX, and its peer already waits for all in PMI.
+            if mpi is DEBIAN_MPICH and layout != Layout((1, 1)):
                 continue
             quick = mpi in MAIN and layout is SHORT
             marks = [] if quick else [pytest.mark.whole]

@@ -50,6 +50,18 @@ inline constexpr std::size_t copied_block_bytes = 64 * kib;
 // Where data with gaps passes through on its way to or from memory that only the kernel reaches.
 inline constexpr std::size_t bounce_bytes = 256 * kib;
 
+// Between nodes.
+
+// A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or
+// Reduce of more goes along a chain of the leaders, else down a tree.
+inline constexpr std::size_t wire_piece_bytes = 128 * kib;
+// An Allreduce of at most so many bytes is exchanged whole, in as few messages as can be; a larger
+// one in slices, each of which crosses a link twice.
+inline constexpr std::size_t doubled_bytes = 16 * kib;
+inline constexpr std::size_t ring_piece_bytes = 512 * kib;
+// The same of an Allgather, by the bytes of all its blocks.
+inline constexpr std::size_t doubled_allgather_bytes = 64 * kib;
+
 // Nonblocking collectives.
 
 // The thread that posts one of at most so many bytes does it at once.

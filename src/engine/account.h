@@ -25,6 +25,9 @@ struct Account {
   std::array<std::uint64_t, kinds> calls{};
   std::array<std::uint64_t, kinds> bytes{};
   std::array<std::uint64_t, fabric::route_count> route_bytes{};
+  // Between nodes, as their senders count.
+  std::array<std::uint64_t, kinds> messages{};
+  std::array<std::uint64_t, kinds> message_bytes{};
 
   Account& operator+=(const Account& other);
   // Counts one call; returns the name of its way.

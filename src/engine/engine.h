@@ -12,6 +12,7 @@
 #include "choice/plans.h"
 #include "coll/coll.h"
 #include "engine/account.h"
+#include "engine/across.h"
 #include "engine/call_signature.h"
 #include "engine/error_reporter.h"
 #include "engine/exchange.h"
@@ -52,7 +53,8 @@ void look_for_losses();
 // but some still exist, as the program has not freed their communicators.
 void let_go_of_peers();
 
-// A group of ranks of one node that call collectives together, as one member sees it.
+// A group of ranks that call collectives together, as one member sees it. Those of one node have
+// desks there; where there are several nodes, their leaders send each other messages.
 class Team : public std::enable_shared_from_this<Team> {
  public:
   // Collective over the group. Returns nullptr on all members alike when they cannot be a team;
@@ -63,9 +65,11 @@ class Team : public std::enable_shared_from_this<Team> {
                                                     const char*& why);
   // The same without messages between the members, whose numbers are ranks in `node`. All of them
   // know `name`, and no other group of the node ever has that name. `has_devices`: as in Exchange.
+  // `links`: where there are members on other nodes; `members` and `rank` are of this node's alone.
   [[nodiscard]] static std::shared_ptr<Team> join(const std::shared_ptr<Node>& node,
                                                   std::uint64_t name, std::vector<int> members,
-                                                  int rank, bool has_devices, const char*& why);
+                                                  int rank, bool has_devices, const char*& why,
+                                                  std::unique_ptr<Links> links = nullptr);
   ~Team();
 
   // Runs a blocking collective, whose arguments were checked. The members must agree on all but
@@ -76,6 +80,15 @@ class Team : public std::enable_shared_from_this<Team> {
     coll::Work own = work;
     return run(collective, own);
   }
+
+  // Whether run() can perform a checked call; the same on all members. A team of one node can all.
+  [[nodiscard]] bool performs(coll::Collective collective) const {
+    return across_ == nullptr || Across::performs(collective);
+  }
+  [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const {
+    return across_ == nullptr || Across::performs(collective, work);
+  }
+  [[nodiscard]] bool spans_nodes() const { return across_ != nullptr; }
 
   // Whether any member has called this with `mine`, for a blocking call that all are in. The
   // members must agree on all but `mine`. False after an error, which run() will then meet.
@@ -105,8 +118,8 @@ class Team : public std::enable_shared_from_this<Team> {
   // Some member had a device runtime when the team was made.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
 
-  [[nodiscard]] int rank() const { return fabric_.rank(); }
-  [[nodiscard]] int size() const { return fabric_.size(); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] const Account& account_so_far() const { return account_; }
   // How many blocking calls, and how many nonblocking ones, there have been. It is the same on all
@@ -120,7 +133,7 @@ class Team : public std::enable_shared_from_this<Team> {
 
  private:
   Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-       bool has_devices);
+       bool has_devices, std::unique_ptr<Links> links = nullptr);
 
   // Inlined into both of its callers, so that traces cost nothing where there are none.
   [[gnu::always_inline]] ErrorCode run_now(coll::Collective collective, coll::Work& work);
@@ -130,6 +143,10 @@ class Team : public std::enable_shared_from_this<Team> {
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
+  void count(coll::Collective collective, std::size_t moved);
+  [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }
+  // Among the members of this node.
+  [[nodiscard]] int place() const { return fabric_.rank(); }
   [[nodiscard]] ErrorCode refuse(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] ErrorCode fail(coll::Collective collective, const coll::Work& work);
   [[nodiscard]] ErrorCode answer(bool left, coll::Collective collective, const coll::Work& work);
@@ -147,12 +164,14 @@ class Team : public std::enable_shared_from_this<Team> {
 
   std::shared_ptr<Node> node_;
   std::uint64_t slice_;
-  std::vector<int> members_;          // ranks in the node
+  std::vector<int> members_;          // of this node: ranks in the node
+  int rank_, size_;                   // of the whole team
   std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
   ErrorReporter reporter_;
   std::shared_ptr<const choice::Plans> plans_;
   fabric::NodeHost host_;
   fabric::NodeFabric fabric_;
+  std::unique_ptr<Across> across_;  // where there are several nodes
   Leaving leaving_;
   // The last call of any(), and how the run() that follows ends where it cannot begin.
   struct {

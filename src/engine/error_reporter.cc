@@ -80,6 +80,14 @@ int ErrorReporter::world_rank(int member) const {
   return node_.member(members_[static_cast<std::size_t>(member)]).rank;
 }
 
+int ErrorReporter::rank_of(int member) const {
+  return map_ == nullptr ? member : map_->members(map_->node())[static_cast<std::size_t>(member)];
+}
+
+int ErrorReporter::size() const {
+  return map_ == nullptr ? static_cast<int>(members_.size()) : map_->size();
+}
+
 bool ErrorReporter::find_mixup() {
   const Desks desks = desks_.first(members_.size());
   const auto mixup = blocking_
@@ -100,9 +108,8 @@ bool ErrorReporter::find_mixup() {
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s; "
       "blocking and nonblocking collectives do not match",
-      static_cast<int>(members_.size()), world_rank(mixup->starter),
-      describe(false, mixup->started, text[0]), world_rank(mixup->blocker),
-      describe(true, mixup->blocking, text[1]));
+      size(), world_rank(mixup->starter), describe(false, mixup->started, text[0]),
+      world_rank(mixup->blocker), describe(true, mixup->blocking, text[1]));
   // The error concerns both kinds of collectives, so both desks say so. Each member that waits in
   // either kind, this rank included, looks at one of them.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
@@ -113,17 +120,19 @@ bool ErrorReporter::find_mixup() {
 void ErrorReporter::tell_mismatch(int peer, std::uint64_t theirs) {
   const std::uint64_t mine = call_(fabric_);
   const CallSignature call = CallSignature::decode(mine);
-  if (only_sends(call.collective, rank_, call.root) && sends_too_much(mine, theirs, rank_, peer)) {
+  const int sender = rank_of(peer), receiver = rank_of(rank_);
+  if (only_sends(call.collective, receiver, call.root) &&
+      sends_too_much(mine, theirs, receiver, sender)) {
     error_code_ = ErrorCode::unasked;
     return;
   }
-  const bool truncated = sends_too_much(theirs, mine, peer, rank_);
+  const bool truncated = sends_too_much(theirs, mine, sender, receiver);
   error_code_ = truncated ? ErrorCode::truncated : ErrorCode::mismatched;
   char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s",
-      static_cast<int>(members_.size()), world_rank(peer), describe(blocking_, theirs, text[0]),
-      world_rank(rank_), describe(blocking_, mine, text[1]));
+      size(), world_rank(peer), describe(blocking_, theirs, text[0]), world_rank(rank_),
+      describe(blocking_, mine, text[1]));
 }
 
 // What a member has called from `step` on.
@@ -136,7 +145,8 @@ std::uint64_t ErrorReporter::call_of(int peer, fabric::Step step) const {
 void ErrorReporter::hear() {
   for (int peer = 0; peer < static_cast<int>(members_.size()); ++peer) {
     const std::uint64_t theirs = call_of(peer, first_step_(fabric_));
-    if (sends_too_much(theirs, call_(fabric_), peer, rank_)) return tell_mismatch(peer, theirs);
+    if (sends_too_much(theirs, call_(fabric_), rank_of(peer), rank_of(rank_)))
+      return tell_mismatch(peer, theirs);
   }
   error_code_ = ErrorCode::peer_error;
 }
@@ -155,8 +165,7 @@ fabric::Emergencies ErrorReporter::emergencies() {
                 self->world_rank(peer),
                 self->node_.member(self->members_[static_cast<std::size_t>(peer)]).pid,
                 self->world_rank(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text),
-                static_cast<int>(self->members_.size()),
+                describe(self->blocking_, self->call_(self->fabric_), text), self->size(),
                 static_cast<unsigned long long>(self->last_step_(self->fabric_)));
           },
       .mismatch =
@@ -177,8 +186,7 @@ fabric::Emergencies ErrorReporter::emergencies() {
                 "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
                 "room for %zu",
                 self->world_rank(peer), sent, self->world_rank(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text),
-                static_cast<int>(self->members_.size()), room);
+                describe(self->blocking_, self->call_(self->fabric_), text), self->size(), room);
           },
       .unreachable =
           [](void* context, int peer, const Status& status) {
@@ -194,6 +202,17 @@ fabric::Emergencies ErrorReporter::emergencies() {
           },
       .peer_error = [](void* context, int) { static_cast<ErrorReporter*>(context)->hear(); },
       .mixed_up = [](void* context) { return static_cast<ErrorReporter*>(context)->find_mixup(); },
+      .messages_lost =
+          [](void* context) {
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::lost;
+            char text[96];
+            log::fatal(
+                "rank %d, in %s on a communicator of %d ranks, lost its messages to other nodes, "
+                "or they were of another length: have their ranks ended, or called something else?",
+                self->world_rank(self->rank_),
+                describe(self->blocking_, self->call_(self->fabric_), text), self->size());
+          },
   };
 }
 

@@ -12,6 +12,7 @@
 #include "engine/error_code.h"
 #include "engine/mixup.h"
 #include "engine/node.h"
+#include "fabric/node_map.h"
 #include "fabric/peers.h"
 
 namespace tutti::engine {
@@ -40,6 +41,9 @@ class ErrorReporter {
   ErrorReporter(const ErrorReporter&) = delete;
   ErrorReporter& operator=(const ErrorReporter&) = delete;
 
+  // Of a team of several nodes, whose members on this one are these; it outlives this.
+  void set_map(const fabric::NodeMap& map) { map_ = &map; }
+
   // The error of a collective that has failed: what this member has said, or `peer_error`.
   [[nodiscard]] ErrorCode error_code() const {
     return error_code_ == ErrorCode::none ? ErrorCode::peer_error : error_code_;
@@ -48,6 +52,8 @@ class ErrorReporter {
 
  private:
   [[nodiscard]] int world_rank(int member) const;
+  [[nodiscard]] int rank_of(int member) const;  // in the communicator
+  [[nodiscard]] int size() const;               // of it
   [[nodiscard]] bool find_mixup();
   [[nodiscard]] std::uint64_t call_of(int peer, fabric::Step step) const;
   void tell_mismatch(int peer, std::uint64_t theirs);
@@ -58,6 +64,7 @@ class ErrorReporter {
   std::span<fabric::Desk* const> desks_;
   int rank_;
   bool blocking_;
+  const fabric::NodeMap* map_ = nullptr;
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
   fabric::Step (*first_step_)(const void*);

@@ -22,7 +22,8 @@ namespace {
 constexpr int desks_each = 2;              // of blocking collectives, and of nonblocking ones
 constexpr std::uint32_t devices_mark = 1;  // a rank of the node has a runtime of GPUs
 constexpr const char* no_slice = "the node segment is full";
-constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma"};
+constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma",
+                                                          "messages"};
 
 std::mutex g_mutex;
 Account g_account;  // of teams that have ended; under g_mutex
@@ -70,6 +71,8 @@ Account& Account::operator+=(const Account& other) {
   for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += other.bytes[i];
   for (std::size_t i = 0; i < route_bytes.size(); ++i) route_bytes[i] += other.route_bytes[i];
+  for (std::size_t i = 0; i < messages.size(); ++i) messages[i] += other.messages[i];
+  for (std::size_t i = 0; i < message_bytes.size(); ++i) message_bytes[i] += other.message_bytes[i];
   return *this;
 }
 
@@ -156,7 +159,7 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
 
 std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_t name,
                                  std::vector<int> members, int rank, bool has_devices,
-                                 const char*& why) {
+                                 const char*& why, std::unique_ptr<Links> links) {
   segment::Segment& segment = node->segment();
   if (has_devices) segment.mark(devices_mark);
   std::uint32_t marks = 0;
@@ -166,8 +169,8 @@ std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_
     why = no_slice;
     return nullptr;
   }
-  return std::shared_ptr<Team>(
-      new Team(node, slice, std::move(members), rank, (marks & devices_mark) != 0));
+  return std::shared_ptr<Team>(new Team(node, slice, std::move(members), rank,
+                                        (marks & devices_mark) != 0, std::move(links)));
 }
 
 namespace {
@@ -308,10 +311,12 @@ std::shared_ptr<const choice::Plans> Node::plans(int ranks) {
 }
 
 Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-           bool has_devices)
+           bool has_devices, std::unique_ptr<Links> links)
     : node_(std::move(node)),
       slice_(slice),
       members_(std::move(members)),
+      rank_(links != nullptr ? links->map.rank() : rank),
+      size_(links != nullptr ? links->map.size() : static_cast<int>(members_.size())),
       desks_(desks_of(node_->segment(), slice_, desks_each * members_.size())),
       reporter_(*node_, members_, desks_, rank, true, fabric_),
       plans_(node_->plans(static_cast<int>(members_.size()))),
@@ -323,6 +328,11 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
       has_devices_(has_devices),
       order_(node_->order()) {
   fabric_.set_costs(plans_->costs);
+  if (links != nullptr) {
+    strict_ = links->strict;
+    across_ = std::make_unique<Across>(std::move(*links), fabric_, *plans_);
+    reporter_.set_map(across_->map());
+  }
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
 }
@@ -340,16 +350,16 @@ void Team::revoke() {
   for (fabric::Desk* desk : desks_) desk->revoked.store(1, std::memory_order_relaxed);
   // A member that sees what follows also sees that the team was revoked.
   leaving_.break_off();
-  desks_[members_.size() + static_cast<std::size_t>(rank())]->fail(segment::Ending::broken);
+  desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
   (void)host_.fail();
 }
 
-bool Team::revoked() const {
-  return desks_[static_cast<std::size_t>(rank())]->revoked.load(std::memory_order_relaxed) != 0;
-}
+bool Team::revoked() const { return desk().revoked.load(std::memory_order_relaxed) != 0; }
 
 // False when it met an error.
 inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
+  if (across_ != nullptr) [[unlikely]]
+    return across_->perform(collective, work);
   const auto* row = coll::row_of<fabric::NodeFabric>(*plans_, collective, work);
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
@@ -395,7 +405,8 @@ inline ErrorCode Team::run_now(coll::Collective collective, coll::Work& work) {
   work.order = order_;
   const std::size_t moved = moved_bytes(work);
   Choices choices;
-  if (moved >= choice::Learner::least_bytes) choices = choose(true, collective, work, moved);
+  if (moved >= choice::Learner::least_bytes && across_ == nullptr)
+    choices = choose(true, collective, work, moved);
   host_.begin_call(work.timed);
 
   // The lines of a barrier carry this call, too. Its members compare calls along edges that connect
@@ -407,8 +418,20 @@ inline ErrorCode Team::run_now(coll::Collective collective, coll::Work& work) {
   host_.tidy(moved);
 
   if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
-  t_last_way = account_.add(kind_of(collective, true), moved, host_.route());
+  count(collective, moved);
   return ErrorCode::none;
+}
+
+inline void Team::count(coll::Collective collective, std::size_t moved) {
+  const std::size_t kind = kind_of(collective, true);
+  if (across_ == nullptr) [[likely]] {
+    t_last_way = account_.add(kind, moved, host_.route());
+    return;
+  }
+  t_last_way = account_.add(kind, moved, fabric::Route::messages);
+  const auto sent = across_->sent();
+  account_.messages[kind] += sent.messages;
+  account_.message_bytes[kind] += sent.bytes;
 }
 
 // A call of its own, with a number of its own. It and the run() that follows have one outcome: a
@@ -460,7 +483,7 @@ ErrorCode Team::fail(coll::Collective collective, const coll::Work& work) {
     return answer(leaving_.peer_error(!in_place && !work.in_place), collective, work);
   }
   // After a mix-up with nonblocking calls the reporter has set this.
-  const bool broken = desks_[static_cast<std::size_t>(rank())]->ended(segment::Ending::broken);
+  const bool broken = desk().ended(segment::Ending::broken);
   if (error_code == ErrorCode::lost || broken) {
     leaving_.end();
     leaving_.break_off();
@@ -484,14 +507,14 @@ ErrorCode Team::run_traced(coll::Collective collective, coll::Work& work) {
 
 Team::Background::Background(Team& team)
     : desks(std::span(team.desks_).subspan(team.members_.size())),
-      reporter(*team.node_, team.members_, team.desks_, team.rank(), false, queue),
+      reporter(*team.node_, team.members_, team.desks_, team.place(), false, queue),
       queue(peers_of(*team.node_, team.members_), team.node_->transports(),
-            team.node_->wait_policy(), reporter.emergencies(), desks, team.rank(), team.plans_,
+            team.node_->wait_policy(), reporter.emergencies(), desks, team.place(), team.plans_,
             {&team,
              [](void* self, progress::Operation& first) {
                static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
              }}),
-      leaving(true, desks, team.rank(), team.host_, team.node_->wait_policy()) {}
+      leaving(true, desks, team.place(), team.host_, team.node_->wait_policy()) {}
 
 ErrorCode Team::may_start(coll::Collective collective, const coll::Work& work) {
   if (background_ == nullptr) {
@@ -509,8 +532,7 @@ ErrorCode Team::may_start(coll::Collective collective, const coll::Work& work) {
 
 // After an error this rank's steps no longer say which calls it has made, so nothing is published.
 void Team::publish(std::uint64_t call) {
-  if (!host_.failed())
-    publish_start(*desks_[static_cast<std::size_t>(rank())], fabric_.last_step(), call);
+  if (!host_.failed()) publish_start(desk(), fabric_.last_step(), call);
 }
 
 // Called by the thread that drives.

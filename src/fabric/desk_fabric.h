@@ -44,6 +44,7 @@ class DeskFabric {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(desks_.size()); }
   [[nodiscard]] Host& host() { return host_; }
+  [[nodiscard]] std::span<Desk* const> desks() const { return desks_; }
   // What things cost here; the usual until somebody knows better. The costs outlive the fabric.
   [[nodiscard]] const choice::Costs& costs() const { return *costs_; }
   void set_costs(const choice::Costs& costs) { costs_ = &costs; }
@@ -53,6 +54,9 @@ class DeskFabric {
     call_ = call;
     first_step_ = step_ + 1;
   }
+  // A collective that is a part of this one begins: what comes before is over for whoever gets
+  // there.
+  void begin_stage() { first_step_ = step_ + 1; }
   [[nodiscard]] Step next_step() { return ++step_; }
   [[nodiscard]] Step first_step() const { return first_step_; }
   [[nodiscard]] Step last_step() const { return step_; }

@@ -45,9 +45,10 @@ using segment::Step;
 using Bytes = std::span<const std::byte>;
 inline constexpr std::int64_t no_chunk = -1;
 
-// How a collective moved its bytes, for the account.
-enum class Route : std::uint8_t { line, staged, mapped, copied };
-inline constexpr std::size_t route_count = 4;
+// How a collective moved its bytes, for the account. `messages`: between nodes, whatever the way
+// inside them.
+enum class Route : std::uint8_t { line, staged, mapped, copied, messages };
+inline constexpr std::size_t route_count = 5;
 
 // Who runs a nonblocking algorithm: the rank itself, while it waits or tests, or its progress
 // thread. Either may, unless the algorithm has said which.
@@ -66,6 +67,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.size() } -> std::same_as<int>;
                    // What things cost on this machine; the same on all members.
                    { f.costs() } -> std::same_as<const choice::Costs&>;
+                   // Another collective begins, as a part of this one.
+                   { f.begin_stage() } -> std::same_as<void>;
                    { f.next_step() } -> std::same_as<Step>;
                    { f.room(step) } -> Awaitable;
                    { f.staging_room(step) } -> Awaitable;

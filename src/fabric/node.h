@@ -31,6 +31,10 @@ class NodeHost : public Peers {
     decltype(auto) await_resume() { return condition.resume(); }
   };
 
+  // Gives the core away, in a wait that brings messages forward by itself.
+  void give_core() const { (void)segment::yield(wait_policy()); }
+  [[nodiscard]] bool shares_core() const { return wait_policy().shares_core; }
+
   void step_aside() {
     if (wait_policy().shares_core) segment::give_core();
   }

@@ -52,6 +52,12 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   return true;
 }
 
+bool Peers::is_left_behind(std::span<Desk* const> desks) {
+  static constexpr Step never = ~Step{0};
+  static const std::atomic<std::uint64_t> still{0};
+  return in_vain({&still, nullptr, 0, never, desks});
+}
+
 bool Peers::meet_loss() {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i].reach == nullptr || !peers_[i].reach->is_lost()) continue;

@@ -29,6 +29,8 @@ struct Emergencies {
   void (*peer_error)(void* context, int peer) = nullptr;
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
+  // A message between nodes could not be sent or received, or was not of the length awaited.
+  void (*messages_lost)(void* context) = nullptr;
 };
 
 // An awaitable that is always ready.
@@ -78,6 +80,12 @@ class Peers {
   // Whether nobody will end this wait: the member that could is dead or has failed. If this rank
   // itself is waiting, also: a member waits for this one in a call that does not match.
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
+
+  // For a wait that is about no member of this node: whether one of them is dead or has failed.
+  [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks);
+  void lose_messages() {
+    if (!fail()) emergencies_.messages_lost(emergencies_.context);
+  }
 
   // What the collective reports of itself, for its engine.
   // `timed`: work_ticks() will be asked afterwards. Reading the clock costs as much as a line.

@@ -16,27 +16,42 @@ constexpr unsigned max_turns = 6;
 }  // namespace
 
 Simulator::Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before)
+    : Simulator(std::vector<std::int32_t>(static_cast<std::size_t>(ranks)), seed, transports,
+                before) {}
+
+Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
+                     SimTransports transports, Step before)
     : random_(seed),
       transports_(transports),
-      order_(static_cast<std::size_t>(ranks)),
-      written_(static_cast<std::size_t>(ranks)),
-      desks_(ranks),
-      suspended_(static_cast<std::size_t>(ranks)) {
+      order_(hosts.size()),
+      written_(hosts.size()),
+      desks_(static_cast<int>(hosts.size())),
+      suspended_(hosts.size()) {
   constexpr unsigned calms[] = {1, 1, 8, 64};
   calm_ = calms[random_() % std::size(calms)];
-  for (int rank = 0; rank < ranks; ++rank) {
-    hosts_.push_back(std::make_unique<SimHost>(*this, rank));
-    fabrics_.push_back(std::make_unique<SimFabric>(*hosts_.back(), desks_.all(), rank, before));
+  maps_.reserve(hosts.size());
+  for (int rank = 0; rank < static_cast<int>(hosts.size()); ++rank) {
+    const fabric::NodeMap& map = maps_.emplace_back(hosts, rank);
+    const std::size_t members = map.members(map.node()).size();
+    const auto desks =
+        desks_.all().subspan(static_cast<std::size_t>(map.before(map.node())), members);
+    hosts_.push_back(std::make_unique<SimHost>(*this, map));
+    fabrics_.push_back(
+        std::make_unique<SimFabric>(*hosts_.back(), desks, map.place_of(rank), before));
   }
 }
 
 bool Simulator::run(const Body& body, int* stuck) {
+  return run_ranks([&](int rank) { return body(fabric(rank)); }, stuck);
+}
+
+bool Simulator::run_ranks(const std::function<Task(int)>& body, int* stuck) {
   std::iota(order_.begin(), order_.end(), 0);
   std::shuffle(order_.begin(), order_.end(), random_);
   const std::vector<int> first = order_;
   std::vector<Task> tasks;
   tasks.reserve(first.size());
-  for (int rank : first) tasks.push_back(body(fabric(rank)));
+  for (int rank : first) tasks.push_back(body(rank));
   while (turn()) {
   }
   const auto waiting =
@@ -104,8 +119,9 @@ void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::siz
 void SimHost::write(int peer, const Card& card, std::size_t offset, const void* from,
                     std::size_t bytes) {
   simulator_->trespasses_ += card.transport != Transport::copied;
-  std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(peer)];
-  const Step call = simulator_->fabric(peer).first_step();
+  const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
+  std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(owner)];
+  const Step call = simulator_->fabric(owner).first_step();
   std::erase_if(all, [call](const Simulator::Written& written) { return written.call != call; });
   all.push_back({reinterpret_cast<const std::byte*>(card.address) + offset, bytes, call});
   simulator_->interrupt();

@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "fabric/node_map.h"
 #include "lab/desks.h"
 #include "lab/lab.h"
 
@@ -23,7 +25,8 @@ class Simulator;
 
 class SimHost {
  public:
-  SimHost(Simulator& simulator, int rank) : simulator_(&simulator), rank_(rank) {}
+  SimHost(Simulator& simulator, const fabric::NodeMap& map)
+      : simulator_(&simulator), map_(&map), rank_(map.rank()) {}
 
   template <class Condition>
   struct Await {
@@ -66,6 +69,7 @@ class SimHost {
 
  private:
   Simulator* simulator_;
+  const fabric::NodeMap* map_;
   int rank_;
   std::unique_ptr<std::byte[]> scratch_;
   std::size_t scratch_bytes_ = 0;
@@ -83,13 +87,20 @@ struct SimTransports {
 
 class Simulator {
  public:
-  // Steps are counted from `before` on.
+  // Steps are counted from `before` on. All ranks are on one node.
   Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before = 0);
+  // Rank i is on node hosts[i], and a fabric's members are those of its node.
+  Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed, SimTransports transports,
+            Step before = 0);
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(fabrics_.size()); }
   [[nodiscard]] SimFabric& fabric(int rank) { return *fabrics_[static_cast<std::size_t>(rank)]; }
+  // Who is where, as this rank sees it.
+  [[nodiscard]] const fabric::NodeMap& map(int rank) const {
+    return maps_[static_cast<std::size_t>(rank)];
+  }
   std::mt19937_64& random() { return random_; }
 
   // Starts body(fabric) for every rank, in random order, and runs until all have ended. False: some
@@ -97,6 +108,8 @@ class Simulator {
   // used again.
   using Body = std::function<Task(SimFabric&)>;
   [[nodiscard]] bool run(const Body& body, int* stuck = nullptr);
+  // The same with body(rank).
+  [[nodiscard]] bool run_ranks(const std::function<Task(int)>& body, int* stuck = nullptr);
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
@@ -108,6 +121,7 @@ class Simulator {
 
  private:
   friend class SimHost;
+  friend class SimWire;
 
   // A rank that has suspended itself; no handle: it runs, or has ended.
   struct Suspended {
@@ -140,7 +154,8 @@ class Simulator {
     Step call;
   };
   std::vector<std::vector<Written>> written_;  // by rank
-  VirtualDesks desks_;
+  std::vector<fabric::NodeMap> maps_;          // by rank
+  VirtualDesks desks_;                         // a node's follow each other
   std::vector<std::unique_ptr<SimHost>> hosts_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;
   std::vector<Suspended> suspended_;  // by rank

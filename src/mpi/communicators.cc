@@ -49,6 +49,10 @@ void Communicators<H>::join_world() {
     native_.group_incl(all, node_->size(), members.data(), &node_group_);
     native_.group_free(&all);
   }
+  int size = 0;
+  native_.comm_size(native_.world, &size);
+  if (node_ == nullptr || node_->size() < size)
+    links_.open(node_ != nullptr && options().nodes ? node_->member(0).rank : -1);
   (void)name_state(native_.world, 1);
 }
 
@@ -56,6 +60,7 @@ void Communicators<H>::join_world() {
 template <class H>
 void Communicators<H>::leave_world() {
   if (state_of(native_.world, false) != nullptr) native_.comm_delete_attr(native_.world, keyval_);
+  links_.close();
 }
 
 template <class H>
@@ -107,9 +112,9 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 }
 
 template <class H>
-void Communicators<H>::settle(H comm, CommState& state) {
+void Communicators<H>::settle(H comm, CommState& state, bool may_talk) {
   if (state.settled.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(settling_);
+  std::unique_lock lock(settling_);
   if (state.settled) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
@@ -121,11 +126,70 @@ void Communicators<H>::settle(H comm, CommState& state) {
   } else if (node_ == nullptr) {
     state.why = no_node_;
   } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
-    state.why = "its ranks are on several nodes";
-  } else {
+    state.why = "its ranks are not known";
+  } else if (std::ranges::all_of(members, [](int member) { return member >= 0; })) {
     join_team(comm, state, std::move(members));
+  } else {
+    state.why = "its ranks are on several nodes";
+    if (!links_.hosts().empty()) {
+      if (!may_talk) return;
+      lock.unlock();  // those of another communicator may have to meet first
+      link(comm, state, std::move(members));
+    }
   }
   state.settled.store(true, std::memory_order_release);
+}
+
+// Whether all of them can talk to ranks on other nodes.
+template <class H>
+bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
+  const std::vector<std::int32_t>& hosts = links_.hosts();
+  return !world_ranks.empty() && std::ranges::all_of(world_ranks, [&](int rank) {
+    return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0;
+  });
+}
+
+// Members on several nodes become a team, at their first blocking collective: they are all there,
+// and no other thread uses the communicator. `on_node`: by rank, as node_ranks().
+template <class H>
+void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) {
+  int rank = 0;
+  native_.comm_rank(comm, &rank);
+  std::vector<int> ranks = world_.world_ranks(comm, static_cast<int>(on_node.size()));
+  if (!may_link(ranks)) return;
+  std::vector<std::int32_t> hosts;
+  for (const int each : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(each)]);
+  fabric::NodeMap map(hosts, rank);
+  std::vector<int> members;
+  for (const int each : map.members(map.node()))
+    members.push_back(on_node[static_cast<std::size_t>(each)]);
+
+  typename Links<H>::Facts facts{
+      .devices = devices::present() || node_->has_devices(),
+      .strict = node_->strict(),
+      .rank_order = node_->order() == coll::Order::rank,
+  };
+  int tag = -1;
+  // Communicators of one MPI_Comm_split differ in their members.
+  const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(ranks[0]));
+  if (!links_.agree(comm, name, facts, tag)) return;
+  const char* why = nullptr;
+  if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
+  if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";
+  if (why != nullptr) {
+    state.why = why;
+    return links_.release(tag);
+  }
+  auto links = std::make_unique<engine::Links>(
+      engine::Links{std::move(map), links_.messages(tag, std::move(ranks)), facts.strict});
+  const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
+  const int place = links->map.place_of(rank);
+  auto team = engine::Team::join(node_, local | 1, std::move(members), place, false, state.why,
+                                 std::move(links));
+  facts.failed = team == nullptr;
+  if (!links_.agree(comm, facts)) facts.failed = true;
+  if (!facts.failed) state.team = std::move(team);
+  if (facts.failed && team != nullptr) state.why = "a node's segment is full";
 }
 
 template <class H>
@@ -140,18 +204,16 @@ void Communicators<H>::join_team(H comm, CommState& state, std::vector<int> memb
   if (state.team != nullptr && state.team->has_devices()) devices::expect();
 }
 
-// Of its members; none if some are on other nodes.
+// Of its members, negative for those that are on other nodes; empty: the MPI does not say.
 template <class H>
 std::vector<int> Communicators<H>::node_ranks(H comm, int size) {
-  if (size > node_->size()) return {};
   std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
   std::iota(ranks.begin(), ranks.end(), 0);
   H group{};
   if (native_.comm_group(comm, &group) != 0) return {};
   native_.group_translate_ranks(group, size, ranks.data(), node_group_, known.data());
   native_.group_free(&group);
-  const bool all = std::all_of(known.begin(), known.end(), [](int rank) { return rank >= 0; });
-  return all ? known : std::vector<int>{};
+  return known;
 }
 
 // Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
@@ -180,7 +242,7 @@ template <class H>
 void Communicators<H>::revoke(H comm) {
   CommState* state = state_of(comm, false);
   if (state == nullptr) return;
-  settle(comm, *state);  // others may wait in it
+  settle(comm, *state, false);  // others may wait in it
   if (state->team != nullptr) state->team->revoke();
   if (state->alone) {
     state->why = revoked_by_program;

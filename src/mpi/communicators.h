@@ -15,6 +15,7 @@
 
 #include "engine/exchange.h"
 #include "mpi/absentees.h"
+#include "mpi/links.h"
 
 namespace tutti::engine {
 class Node;
@@ -42,7 +43,7 @@ template <class H>
 class Communicators {
  public:
   Communicators(const Native<H>& native, World<H>& world, Absentees<H>& absentees)
-      : native_(native), world_(world), absentees_(absentees) {}
+      : native_(native), world_(world), absentees_(absentees), links_(native) {}
 
   // When the MPI is there. False: it gives no attributes.
   [[nodiscard]] bool open();
@@ -70,8 +71,9 @@ class Communicators {
     last.deletions = deletions;
     return state;
   }
-  // Before a state without a team is used.
-  void settle(H comm, CommState& state);
+  // Before a state without a team is used. `may_talk`: all members are in the call, so that those
+  // on several nodes may meet.
+  void settle(H comm, CommState& state, bool may_talk);
 
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
   void made(H parent, H comm);
@@ -99,6 +101,8 @@ class Communicators {
   CommState* make_state(H comm);
   CommState* name_state(H comm, std::uint64_t name);
   void join_team(H comm, CommState& state, std::vector<int> members);
+  void link(H comm, CommState& state, std::vector<int> on_node);
+  [[nodiscard]] bool may_link(const std::vector<int>& world_ranks) const;
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);
@@ -110,6 +114,7 @@ class Communicators {
   const Native<H>& native_;
   World<H>& world_;
   Absentees<H>& absentees_;
+  Links<H> links_;
   int keyval_ = 0;
   bool leads_host_ = false;
   std::mutex settling_;

@@ -38,6 +38,7 @@ class Front {
   [[nodiscard]] static Front& self() { return *self_; }
 
   static constexpr const char* on_a_device = "buffer in device memory";
+  static constexpr const char* not_between_nodes = "its ranks are on several nodes";
 
   // For an entry. `prepare(front, call)` fills in the call; false: the MPI must do it. Then runs it
   // and returns what MPI_X returns, or `left`.
@@ -48,6 +49,10 @@ class Front {
     if (!prepare(front, call)) return left;
     if (call.at_once) [[unlikely]]
       return front.answers.answer(call);
+    if (call.team->spans_nodes() && !call.team->performs(call.collective, call.work)) [[unlikely]] {
+      (void)front.leave(call, not_between_nodes);
+      return left;
+    }
     const engine::ErrorCode error_code = call.team->run(call.collective, call.work);
     if (error_code != engine::ErrorCode::none) [[unlikely]]
       return front.answers.fail(call, error_code);
@@ -75,11 +80,14 @@ class Front {
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, "its members have not met on this communicator");
     if (state->team == nullptr) [[unlikely]] {
-      communicators.settle(call.site.comm, *state);
+      communicators.settle(call.site.comm, *state, call.blocking());
       if (state->alone) return call.at_once = true;
       if (state->team == nullptr) return leave(call, state->why);
     }
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
+    if (state->team->spans_nodes() && !(call.blocking() && state->team->performs(collective)))
+        [[unlikely]]
+      return leave(call, not_between_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
     call.size = call.team->size();

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Allgather and Allgatherv over nodes: each leader gathers its node's blocks and passes them round
+// the ring of leaders, packed. While a node's blocks are on their way, the members get those that
+// came before. Few bytes take as few messages as can be (Bruck et al. 1997): each leader passes on
+// all that it has, which doubles each time.
+#pragma once
+
+#include "coll/leaders/packed.h"
+
+namespace tutti::coll::leaders {
+
+// The blocks of this node's members come to `memory` of the leader.
+template <Fabric F, Wire W>
+Task gather_on_node(Members<F, W>& all, const Work& work, const Packed& packed, std::byte* memory) {
+  std::vector<Block> places;
+  if (all.leads()) places = packed.on_node(all.map.node(), memory);
+  const bool there =
+      all.leads() && work.out[0].layout == nullptr && work.out[0].address == places[0].address;
+  if (all.alone_on_node()) {
+    if (!there) pack(places[0].address, work.out[0], 0, places[0].bytes);
+    co_return;
+  }
+  const Work own{.count = work.count,
+                 .element_bytes = work.element_bytes,
+                 .root = all.leading_place(),
+                 .out = there ? std::span<const Block>() : work.out,
+                 .in = places};
+  co_await on_node(all, work.count == 0 ? Collective::gatherv : Collective::gather, own);
+}
+
+// On leaders: `memory` has this node's blocks, and then those of all nodes. Those that pass are of
+// nodes that follow each other; behind the last one comes the first.
+template <Fabric F, Wire W>
+Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
+  const int me = all.map.node(), nodes = all.map.nodes();
+  for (int have = 1; have < nodes; have *= 2) {
+    const int more = std::min(have, nodes - have);
+    const auto pass = [&](int first, auto message) {
+      const int straight = std::min(more, nodes - first);
+      const auto bytes = [&](int begin, int end) {
+        return packed.begin(end - 1) + packed.bytes(end - 1) - packed.begin(begin);
+      };
+      Ticket last = message(memory + packed.begin(first), bytes(first, first + straight));
+      if (straight < more) last = message(memory, bytes(0, more - straight));
+      return last;
+    };
+    const int to = all.map.leader((me + nodes - have) % nodes);
+    const int from = all.map.leader((me + have) % nodes);
+    (void)pass(me, [&](std::byte* at, std::size_t bytes) { return all.wire.send(to, at, bytes); });
+    co_await all.wire.done(pass((me + have) % nodes, [&](std::byte* at, std::size_t bytes) {
+      return all.wire.receive(from, at, bytes);
+    }));
+  }
+}
+
+template <Fabric F, Wire W>
+Task allgather(Members<F, W>& all, const Work& work) {
+  const int me = all.map.node(), nodes = all.map.nodes();
+  const Packed packed(all.map, work.in);
+  std::byte* const straight = packed.as_they_lie();
+  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+  Work gathered = work;
+  if (work.count * work.element_bytes != work.in[0].bytes) gathered.count = 0;
+  co_await gather_on_node(all, gathered, packed, memory);
+
+  const auto index = [&](int back) { return (me + nodes - back) % nodes; };
+  const auto send = [&](int to, int node) {
+    return all.wire.send(all.map.leader(to), memory + packed.begin(node), packed.bytes(node));
+  };
+  const auto receive = [&](int from, int node) {
+    return all.wire.receive(all.map.leader(from), memory + packed.begin(node), packed.bytes(node));
+  };
+  if (packed.bytes() <= limits::doubled_allgather_bytes) {
+    if (all.leads()) co_await pass_on_all(all, packed, memory);
+    co_await bcast_on_node(all, memory, packed.bytes());
+  } else {
+    for (int back = 0; back < nodes; ++back) {
+      const int node = index(back), behind = index(back + 1);
+      Ticket ticket = 0;
+      if (all.leads() && back + 1 < nodes) {
+        (void)send(index(-1), node);
+        ticket = receive(index(1), behind);
+      }
+      if (packed.bytes(node) > 0)
+        co_await bcast_on_node(all, memory + packed.begin(node), packed.bytes(node));
+      if (all.leads()) co_await all.wire.done(ticket);
+    }
+  }
+  if (straight == nullptr)
+    for (int node = 0; node < nodes; ++node) packed.unpack(node, memory);
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barrier over nodes: members tell their leader that they are there, the leaders meet by
+// dissemination (Hensgen et al. 1988), and each tells its node's members.
+#pragma once
+
+#include "coll/leaders/leaders.h"
+
+namespace tutti::coll::leaders {
+
+template <Fabric F, Wire W>
+Task meet(Members<F, W>& all) {
+  const int me = all.map.node(), nodes = all.map.nodes();
+  for (int distance = 1; distance < nodes; distance *= 2) {
+    (void)all.wire.send(all.map.leader((me + distance) % nodes), nullptr, 0);
+    const Ticket heard =
+        all.wire.receive(all.map.leader((me + nodes - distance) % nodes), nullptr, 0);
+    co_await all.wire.done(heard);
+  }
+}
+
+template <Fabric F, Wire W>
+Task barrier(Members<F, W>& all, const Work&) {
+  F& f = all.fabric;
+  const Step here = f.next_step(), met = f.next_step();
+  const int leader = all.leading_place();
+  if (all.leads()) {
+    for (int q = 0; q < f.size(); ++q)
+      if (q != leader) co_await f.posted(q, here);
+    co_await meet(all);
+    co_await f.room(met);
+    f.post(met, {});
+  } else {
+    co_await f.room(here);
+    f.post(here, {});
+    co_await f.posted(leader, met);
+  }
+  f.finish(met);
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gather over nodes: the root speaks for its node. Each other leader gathers its node's blocks and
+// sends them, packed. Of a Gatherv only the root knows the sizes, so there is none.
+#pragma once
+
+#include "coll/alone.h"
+#include "coll/leaders/packed.h"
+
+namespace tutti::coll::leaders {
+
+// On a leader, what blocks of its node's members fill: as many bytes each as `work` says.
+inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, int members) {
+  std::vector<Block> places;
+  for (int i = 0; i < members; ++i)
+    places.push_back({memory + static_cast<std::size_t>(i) * bytes, bytes, nullptr});
+  return places;
+}
+
+template <Fabric F, Wire W>
+Task gather_to_root(Members<F, W>& all, const Work& work) {
+  const Packed packed(all.map, work.in);
+  const int home = all.map.node(), nodes = all.map.nodes();
+  std::byte* const straight = packed.as_they_lie();
+  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+  Ticket last = 0;
+  for (int node = 0; node < nodes; ++node)
+    if (node != home)
+      last =
+          all.wire.receive(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
+  const std::vector<Block> blocks = packed.blocks_of(home);
+  Work own = work;
+  own.root = all.leading_place(work.root);
+  own.in = blocks;
+  if (!all.alone_on_node())
+    co_await on_node(all, Collective::gather, own);
+  else if (!work.out.empty())
+    detail::copy_block(blocks[0], work.out[0]);
+  co_await all.wire.done(last);
+  if (straight != nullptr) co_return;
+  for (int node = 0; node < nodes; ++node)
+    if (node != home) packed.unpack(node, memory);
+}
+
+template <Fabric F, Wire W>
+Task gather(Members<F, W>& all, const Work& work) {
+  if (work.root == all.map.rank()) {
+    co_await gather_to_root(all, work);
+    co_return;
+  }
+  const bool leads = all.leads(work.root);
+  const std::size_t bytes = work.bytes(), members = static_cast<std::size_t>(all.fabric.size());
+  std::byte* const memory = leads ? all.wire.scratch(members * bytes) : nullptr;
+  std::vector<Block> places;
+  if (leads) places = equal_places(memory, bytes, all.fabric.size());
+  Work own = work;
+  own.root = all.leading_place(work.root);
+  own.in = places;
+  if (!all.alone_on_node())
+    co_await on_node(all, Collective::gather, own);
+  else
+    pack(memory, work.out[0], 0, bytes);
+  if (leads) co_await all.wire.done(all.wire.send(work.root, memory, members * bytes));
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives of members on several nodes, in stages (Zhou et al. 2024, docs/papers.md): those of a
+// node meet by the node's own algorithms, and one of them, the leader, talks with the leaders of
+// other nodes. An algorithm is a coroutine over both, and a file here.
+//
+// Operands meet node by node, in an order that depends on the nodes alone, so all members get the
+// same bits. Operations that do not commute are not for these.
+#pragma once
+
+#include "coll/plans.h"
+#include "fabric/node_map.h"
+#include "fabric/wire.h"
+
+namespace tutti::coll::leaders {
+
+using fabric::NodeMap;
+using fabric::Ticket;
+using fabric::Wire;
+
+inline constexpr int nobody = -1;  // as root
+
+// The members of a communicator, as one of them sees them.
+template <Fabric F, Wire W>
+struct Members {
+  F& fabric;  // those of this node
+  W& wire;    // all of them
+  const NodeMap& map;
+  const choice::Plans& plans;  // of this node's
+
+  // Who speaks for a node in a collective of that root.
+  [[nodiscard]] bool leads(int root = nobody) const {
+    return map.leader(map.node(), root) == map.rank();
+  }
+  // Its place among the members of this node.
+  [[nodiscard]] int leading_place(int root = nobody) const {
+    return map.place_of(map.leader(map.node(), root));
+  }
+  [[nodiscard]] bool alone_on_node() const { return fabric.size() == 1; }
+};
+
+// A stage: a collective of this node's members, who must be several. `work` is as one of them has
+// it, and lives until the stage has ended.
+template <Fabric F, Wire W>
+Task on_node(Members<F, W>& all, Collective collective, const Work& work) {
+  all.fabric.begin_stage();
+  co_await row_of<F>(all.plans, collective, work)->run(all.fabric, work);
+}
+
+// Bcast within the node, from the leader.
+template <Fabric F, Wire W>
+Task bcast_on_node(Members<F, W>& all, std::byte* data, std::size_t bytes, int root = nobody) {
+  if (all.alone_on_node()) co_return;
+  const Work work{.recv = data, .count = bytes, .root = all.leading_place(root)};
+  co_await on_node(all, Collective::bcast, work);
+}
+
+// Reduces elements [begin, begin + count) of the node's operands to `result` on its leader.
+template <Fabric F, Wire W>
+Task reduce_on_node(Members<F, W>& all, const Work& work, Slice part, std::byte* result,
+                    int root = nobody) {
+  const std::byte* const mine =
+      static_cast<const std::byte*>(work.send) + part.begin * work.element_bytes;
+  Work own = work;
+  own.send = mine;
+  own.recv = all.leads(root) ? result : nullptr;
+  own.count = part.count;
+  own.root = all.leading_place(root);
+  if (all.alone_on_node()) {
+    if (mine != result) reduce::copy(result, mine, own.bytes());
+    co_return;
+  }
+  co_await on_node(all, Collective::reduce, own);
+}
+
+}  // namespace tutti::coll::leaders

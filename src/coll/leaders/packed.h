@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where blocks of members lie one behind the other, node by node: what leaders send each other of a
+// collective that only moves data.
+#pragma once
+
+#include <vector>
+
+#include "coll/leaders/leaders.h"
+
+namespace tutti::coll::leaders {
+
+// The places of `blocks`, one a rank, of which each has its own size.
+class Packed {
+ public:
+  Packed(const NodeMap& map, std::span<const Block> blocks) : map_(map), blocks_(blocks) {
+    std::size_t begin = 0;
+    for (int node = 0; node < map.nodes(); ++node) {
+      nodes_.push_back(begin);
+      for (const int rank : map.members(node)) begin += blocks[index(rank)].bytes;
+    }
+    nodes_.push_back(begin);
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return nodes_.back(); }
+  [[nodiscard]] std::size_t begin(int node) const { return nodes_[index(node)]; }
+  [[nodiscard]] std::size_t bytes(int node) const { return nodes_[index(node) + 1] - begin(node); }
+
+  // Whether the blocks lie like that themselves; then where.
+  [[nodiscard]] std::byte* as_they_lie() const {
+    std::byte* next = nullptr;
+    std::byte* first = nullptr;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Block& block = blocks_[i];
+      if (block.bytes == 0) continue;
+      if (block.layout != nullptr || !map_.in_order() || (next != nullptr && block.address != next))
+        return nullptr;
+      if (next == nullptr) first = block.address;
+      next = block.address + block.bytes;
+    }
+    return first;
+  }
+
+  // Those of a node's members, at `memory` or where the blocks themselves are.
+  [[nodiscard]] std::vector<Block> on_node(int node, std::byte* memory) const {
+    std::vector<Block> places;
+    std::byte* next = memory + begin(node);
+    for (const int rank : map_.members(node)) {
+      places.push_back({next, blocks_[index(rank)].bytes, nullptr});
+      next += places.back().bytes;
+    }
+    return places;
+  }
+  [[nodiscard]] std::vector<Block> blocks_of(int node) const {
+    std::vector<Block> blocks;
+    for (const int rank : map_.members(node)) blocks.push_back(blocks_[index(rank)]);
+    return blocks;
+  }
+
+  void unpack(int node, const std::byte* memory) const {
+    const std::byte* next = memory + begin(node);
+    for (const int rank : map_.members(node)) {
+      const Block& block = blocks_[index(rank)];
+      coll::unpack(block, 0, next, block.bytes);
+      next += block.bytes;
+    }
+  }
+  void pack(int node, std::byte* memory) const {
+    std::byte* next = memory + begin(node);
+    for (const int rank : map_.members(node)) {
+      const Block& block = blocks_[index(rank)];
+      coll::pack(next, block, 0, block.bytes);
+      next += block.bytes;
+    }
+  }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+  const NodeMap& map_;
+  std::span<const Block> blocks_;
+  std::vector<std::size_t> nodes_;
+};
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce over nodes: the root speaks for its node. Each leader folds what its node has with what
+// its children in the tree send, and passes it on; in pieces, so that a piece is on its way while
+// the node's members fold the next.
+#pragma once
+
+#include "coll/leaders/tree.h"
+
+namespace tutti::coll::leaders {
+
+// The places of a leader's pieces: of each kind two, as two pieces are under way.
+struct Places {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;  // of a place
+
+  [[nodiscard]] std::byte* at(std::size_t piece, std::size_t kind) const {
+    return memory + (2 * kind + piece % 2) * bytes;
+  }
+};
+
+template <Fabric F, Wire W>
+Task reduce(Members<F, W>& all, const Work& work) {
+  const std::size_t element = work.element_bytes;
+  const std::size_t most = std::max<std::size_t>(1, limits::wire_piece_bytes / element);
+  const std::size_t pieces = divide_up(work.count, most);
+  const Tree tree(all.map, work.root, pieces > 1);
+  const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
+  const std::size_t children = leads ? tree.children().size() : 0;
+  const auto part = [&](std::size_t piece) {
+    return Slice{piece * most, std::min(most, work.count - piece * most)};
+  };
+  Places places{.bytes = round_up(std::min(most, work.count) * element, 64)};
+  if (leads) places.memory = all.wire.scratch(2 * (1 + children) * places.bytes);
+  // The first kind of place has the sum, the others what each child sends.
+  const auto receive = [&](std::size_t piece) {
+    Ticket ticket = 0;
+    for (std::size_t i = 0; i < children; ++i)
+      ticket = all.wire.receive(tree.children()[i], places.at(piece, 1 + i),
+                                part(piece).count * element);
+    return ticket;
+  };
+  Ticket heard = receive(0), sent[2] = {0, 0};
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    const Slice here = part(piece);
+    std::byte* const sum =
+        ends ? static_cast<std::byte*>(work.recv) + here.begin * element : places.at(piece, 0);
+    const Ticket awaited = heard;
+    if (piece + 1 < pieces) heard = receive(piece + 1);
+    if (leads) co_await all.wire.done(sent[piece % 2]);
+    co_await reduce_on_node(all, work, here, sum, work.root);
+    if (!leads) continue;
+    if (children > 0) co_await all.wire.done(awaited);
+    for (std::size_t i = 0; i < children; ++i)
+      work.kernel->apply(sum, sum, places.at(piece, 1 + i), here.count, work.stores);
+    if (!ends) sent[piece % 2] = all.wire.send(tree.parent(), sum, here.count * element);
+  }
+  if (leads) co_await all.wire.done(std::max(sent[0], sent[1]));
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives that members on several nodes have algorithms for.
+#pragma once
+
+#include "coll/leaders/allgather.h"
+#include "coll/leaders/allreduce.h"
+#include "coll/leaders/barrier.h"
+#include "coll/leaders/bcast.h"
+#include "coll/leaders/gather.h"
+#include "coll/leaders/reduce.h"
+#include "coll/leaders/scatter.h"
+
+namespace tutti::coll::leaders {
+
+// nullptr: there is none.
+template <Fabric F, Wire W>
+constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work&) {
+  switch (collective) {
+    case Collective::barrier:
+      return barrier<F, W>;
+    case Collective::bcast:
+      return bcast<F, W>;
+    case Collective::reduce:
+      return reduce<F, W>;
+    case Collective::allreduce:
+      return allreduce<F, W>;
+    case Collective::gather:
+      return gather<F, W>;
+    case Collective::scatter:
+      return scatter<F, W>;
+    case Collective::allgather:
+    case Collective::allgatherv:
+      return allgather<F, W>;
+    default:
+      return nullptr;
+  }
+}
+
+// Whether there is one that computes with these operands: not one that only the rank's own threads
+// may apply, nor one of the user, which may not commute.
+[[nodiscard]] inline bool computes(const Work& work) {
+  return work.operands == nullptr && work.op != user_op && work.order == Order::tree;
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scatter over nodes: the root speaks for its node. It sends each other leader the blocks of that
+// node, packed. Of a Scatterv only the root knows the sizes, so there is none.
+#pragma once
+
+#include "coll/leaders/gather.h"
+
+namespace tutti::coll::leaders {
+
+template <Fabric F, Wire W>
+Task scatter_from_root(Members<F, W>& all, const Work& work) {
+  const Packed packed(all.map, work.out);
+  const int home = all.map.node();
+  std::byte* const straight = packed.as_they_lie();
+  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+  Ticket last = 0;
+  for (int node = 0; node < all.map.nodes(); ++node) {
+    if (node == home) continue;
+    if (straight == nullptr) packed.pack(node, memory);
+    last = all.wire.send(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
+  }
+  const std::vector<Block> blocks = packed.blocks_of(home);
+  Work own = work;
+  own.root = all.leading_place(work.root);
+  own.out = blocks;
+  if (!all.alone_on_node())
+    co_await on_node(all, Collective::scatter, own);
+  else if (!work.in.empty())
+    detail::copy_block(work.in[0], blocks[0]);
+  co_await all.wire.done(last);
+}
+
+template <Fabric F, Wire W>
+Task scatter(Members<F, W>& all, const Work& work) {
+  if (work.root == all.map.rank()) {
+    co_await scatter_from_root(all, work);
+    co_return;
+  }
+  const bool leads = all.leads(work.root);
+  const std::size_t bytes = work.bytes(), members = static_cast<std::size_t>(all.fabric.size());
+  std::vector<Block> places;
+  if (leads) {
+    std::byte* const memory = all.wire.scratch(members * bytes);
+    places = equal_places(memory, bytes, all.fabric.size());
+    co_await all.wire.done(all.wire.receive(work.root, memory, members * bytes));
+  }
+  Work own = work;
+  own.root = all.leading_place(work.root);
+  own.out = places;
+  if (!all.alone_on_node())
+    co_await on_node(all, Collective::scatter, own);
+  else
+    unpack(work.in[0], 0, places[0].address, bytes);
+}
+
+}  // namespace tutti::coll::leaders

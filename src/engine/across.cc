@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/across.h"
+
+#include "coll/leaders/rows.h"
+
+namespace tutti::engine {
+namespace {
+
+constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fabric::MessageWire>;
+
+}  // namespace
+
+bool Across::performs(coll::Collective collective) { return algorithm_of(collective) != nullptr; }
+
+bool Across::performs(coll::Collective collective, const coll::Work& work) {
+  return performs(collective) && coll::leaders::computes(work);
+}
+
+bool Across::perform(coll::Collective collective, const coll::Work& work) {
+  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{fabric_, wire_, map_, plans_};
+  const fabric::Task task = algorithm_of(collective)(all, work);
+  fabric::NodeHost& host = fabric_.host();
+  const bool succeeded = task.done() && !host.failed() && !host.has_read_in_vain();
+  wire_.end_call(succeeded);
+  return succeeded;
+}
+
+}  // namespace tutti::engine

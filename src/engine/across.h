@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a team of several nodes has beside one of a single node: who is where, and messages between
+// the leaders.
+#pragma once
+
+#include <memory>
+
+#include "choice/plans.h"
+#include "coll/work.h"
+#include "fabric/message_wire.h"
+#include "fabric/node_map.h"
+
+namespace tutti::engine {
+
+// How such a team meets.
+struct Links {
+  fabric::NodeMap map;
+  std::unique_ptr<fabric::Messages> messages;  // members are ranks in `map`
+  bool strict = false;                         // as Node::strict(), but of all nodes
+};
+
+class Across {
+ public:
+  // `fabric` is of this node's members, `plans` are theirs. Both outlive this.
+  Across(Links links, fabric::NodeFabric& fabric, const choice::Plans& plans)
+      : map_(std::move(links.map)),
+        wire_(std::move(links.messages), fabric),
+        fabric_(fabric),
+        plans_(plans) {}
+
+  [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
+  [[nodiscard]] static bool performs(coll::Collective collective);
+  [[nodiscard]] static bool performs(coll::Collective collective, const coll::Work& work);
+  // False when it met an error.
+  [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
+  // What this rank sent to other nodes since this was asked last.
+  [[nodiscard]] fabric::MessageWire::Sent sent() { return wire_.sent(); }
+
+ private:
+  fabric::NodeMap map_;
+  fabric::MessageWire wire_;
+  fabric::NodeFabric& fabric_;
+  const choice::Plans& plans_;
+};
+
+}  // namespace tutti::engine

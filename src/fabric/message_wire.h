@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric/message_wire: a Wire over messages of a library, for ranks whose waits block, beside the
+// NodeFabric of the same rank. A wait looks at the messages all the time, as only that brings them
+// forward, and gives the core away where other ranks need it.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+
+#include "base/bits.h"
+#include "fabric/messages.h"
+#include "fabric/node.h"
+#include "fabric/wire.h"
+
+namespace tutti::fabric {
+
+class MessageWire {
+ public:
+  // `fabric` is that of this rank's node, and outlives the wire.
+  MessageWire(std::unique_ptr<Messages> messages, NodeFabric& fabric)
+      : messages_(std::move(messages)),
+        fabric_(fabric),
+        polls_(fabric.host().shares_core() ? 0 : most_polls) {}
+
+  Ticket send(int member, const void* from, std::size_t bytes) {
+    ++sent_.messages;
+    sent_.bytes += bytes;
+    return start(messages_->send(member, from, bytes));
+  }
+  Ticket receive(int member, void* to, std::size_t bytes) {
+    return start(messages_->receive(member, to, bytes));
+  }
+
+  struct Await {
+    MessageWire& wire;
+    Ticket ticket;
+    bool await_ready() { return wire.wait_for(ticket); }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}  // after an error, for good
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+
+  // A call is over.
+  void end_call(bool succeeded);
+  // What was sent since this was asked last.
+  struct Sent {
+    std::uint64_t messages = 0, bytes = 0;
+  };
+  [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
+
+ private:
+  static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
+  // How often to look before the core is given away: half as often after a wait in which that was
+  // done, as another rank may have needed it, and once more after one in which it was not.
+  static constexpr std::int64_t most_polls = 256;
+  // Of them one looks whether the other members of the node are still there.
+  static constexpr std::int64_t polls_per_look = 1024;
+
+  Ticket start(bool started) {
+    failed_ = failed_ || !started;
+    return ++started_;
+  }
+  [[nodiscard]] bool wait_for(Ticket ticket);
+
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+
+  std::unique_ptr<Messages> messages_;
+  NodeFabric& fabric_;
+  std::int64_t polls_;
+  Ticket started_ = 0, done_ = 0;
+  bool failed_ = false;
+  Sent sent_;
+  std::unique_ptr<std::byte, Free> scratch_;
+  std::size_t scratch_bytes_ = 0;
+};
+static_assert(Wire<MessageWire>);
+
+}  // namespace tutti::fabric

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages as a library gives them that this process can call: the user's MPI, or the pipes of a
+// test.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::fabric {
+
+class Messages {
+ public:
+  enum class State { pending, done, failed };
+
+  Messages() = default;
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  virtual ~Messages() = default;
+
+  // They start a message to or from a member. The nth from a member is the nth that it has sent.
+  // False: it could not be started.
+  [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes) = 0;
+  [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes) = 0;
+
+  // Brings all messages forward, and says of the oldest one that has not been said to be done how
+  // it stands. `failed`: it cannot be done, or was not as long as what was to be received.
+  [[nodiscard]] virtual State test_oldest() = 0;
+  // Gives up those that are not done. Nothing is started after that.
+  virtual void abandon() = 0;
+};
+
+}  // namespace tutti::fabric

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/links.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/base.h"
+
+namespace tutti::mpi {
+namespace {
+
+constexpr std::size_t most_part_bytes = std::size_t{1} << 30;
+
+}  // namespace
+
+bool Tags::begin_choice(std::uint64_t name, Mask& taken) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(waiting_, name) == waiting_.end()) waiting_.push_back(name);
+  taken.fill(~std::uint64_t{0});
+  if (choosing_ || *std::ranges::min_element(waiting_) != name) return false;
+  choosing_ = true;
+  taken = taken_;
+  return true;
+}
+
+int Tags::end_choice(std::uint64_t name, bool agreed, const Mask& taken) {
+  const std::lock_guard lock(mutex_);
+  choosing_ = false;
+  if (!agreed) return -1;
+  std::erase(waiting_, name);
+  for (std::size_t i = 0; i < words; ++i) {
+    if (taken[i] == ~std::uint64_t{0}) continue;
+    const int bit = std::countr_one(taken[i]);
+    taken_[i] |= std::uint64_t{1} << bit;
+    return static_cast<int>(64 * i) + bit;
+  }
+  return -1;
+}
+
+void Tags::release(int tag) {
+  const std::lock_guard lock(mutex_);
+  taken_[static_cast<std::size_t>(tag) / 64] &= ~(std::uint64_t{1} << (tag % 64));
+}
+
+template <class H>
+TaggedMessages<H>::~TaggedMessages() {
+  // What was given up may still come, and must not be taken for another's.
+  if (!abandoned_) tags_.release(tag_);
+}
+
+template <class H>
+template <class Start>
+bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
+  if (abandoned_) return false;
+  for (std::size_t begin = 0;;) {
+    const std::size_t part = std::min(most_part_bytes, bytes - begin);
+    Part& started = parts_.emplace_back();
+    if (start(begin, static_cast<int>(part), &started.request) != 0) {
+      parts_.pop_back();
+      return false;
+    }
+    if (receives) started.awaited = static_cast<std::int64_t>(part);
+    begin += part;
+    started.last = begin == bytes;
+    if (started.last) return true;
+  }
+}
+
+template <class H>
+bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
+  const int to = world_ranks_[static_cast<std::size_t>(member)];
+  return start(bytes, false, [&](std::size_t begin, int count, H* request) {
+    return native_.isend(static_cast<const std::byte*>(from) + begin, count, native_.byte, to, tag_,
+                         comm_, request);
+  });
+}
+
+template <class H>
+bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes) {
+  const int from = world_ranks_[static_cast<std::size_t>(member)];
+  return start(bytes, true, [&](std::size_t begin, int count, H* request) {
+    return native_.irecv(static_cast<std::byte*>(to) + begin, count, native_.byte, from, tag_,
+                         comm_, request);
+  });
+}
+
+template <class H>
+fabric::Messages::State TaggedMessages<H>::test_oldest() {
+  // Who waits gives the core away by itself.
+  const bool yields = native_.set_yields != nullptr && native_.set_yields(false);
+  const State state = test_parts();
+  if (yields) native_.set_yields(true);
+  return state;
+}
+
+template <class H>
+fabric::Messages::State TaggedMessages<H>::test_parts() {
+  while (!parts_.empty()) {
+    Part& oldest = parts_.front();
+    int over = 0, count = 0;
+    alignas(8) char status[64];  // larger than any family's
+    if (native_.test(&oldest.request, &over, status) != 0) {
+      parts_.pop_front();
+      return State::failed;
+    }
+    if (!over) return State::pending;
+    if (oldest.awaited >= 0 &&
+        (native_.get_count(status, native_.byte, &count) != 0 || count != oldest.awaited))
+      return State::failed;
+    const bool last = oldest.last;
+    parts_.pop_front();
+    if (last) return State::done;
+  }
+  return State::failed;
+}
+
+template <class H>
+void TaggedMessages<H>::abandon() {
+  abandoned_ = true;
+  for (Part& part : parts_) {
+    if (part.request == native_.null_request) continue;
+    if (part.awaited >= 0) native_.cancel(&part.request);
+    native_.request_free(&part.request);
+  }
+  parts_.clear();
+}
+
+template <class H>
+void Links<H>::open(int host) {
+  int size = 0;
+  native_.comm_size(native_.world, &size);
+  std::vector<std::int32_t> hosts(static_cast<std::size_t>(size));
+  if (native_.small.allgather(&host, sizeof host, native_.byte, hosts.data(), sizeof host,
+                              native_.byte, native_.world) != 0)
+    return;
+  const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
+  if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
+    return;
+  if (native_.comm_dup(native_.world, &comm_) != 0) return;
+  native_.comm_set_errhandler(comm_, native_.errors_return);
+  hosts_ = std::move(hosts);
+}
+
+template <class H>
+void Links<H>::close() {
+  if (hosts_.empty()) return;
+  hosts_.clear();
+  native_.comm_free(&comm_);
+}
+
+template <class H>
+bool Links<H>::either(H comm, std::uint64_t* words, int count) {
+  return native_.small.allreduce(native_.in_place, words, count, native_.uint64, native_.bor,
+                                 comm) == 0;
+}
+
+namespace {
+
+template <class Facts>
+std::uint64_t bits_of(const Facts& facts) {
+  return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
+         std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3;
+}
+template <class Facts>
+Facts facts_from(std::uint64_t bits) {
+  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+}
+constexpr std::uint64_t busy = 16;  // a thread of the member agrees on the tag of another one
+
+}  // namespace
+
+template <class H>
+bool Links<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
+  for (;;) {
+    std::array<std::uint64_t, Tags::words + 1> words;
+    Tags::Mask taken;
+    const bool chooses = tags_.begin_choice(name, taken);
+    std::ranges::copy(taken, words.begin());
+    words.back() = bits_of(facts) | (chooses ? 0 : busy);
+    const bool met = either(comm, words.data(), static_cast<int>(words.size()));
+    std::copy_n(words.begin(), Tags::words, taken.begin());
+    const bool agreed = met && (words.back() & busy) == 0;
+    if (chooses) tag = tags_.end_choice(name, agreed || !met, taken);
+    if (!met) return false;
+    if (!agreed) {
+      ::sched_yield();
+      continue;
+    }
+    facts = facts_from<Facts>(words.back());
+    return tag >= 0;
+  }
+}
+
+template <class H>
+bool Links<H>::agree(H comm, Facts& facts) {
+  std::uint64_t word = bits_of(facts);
+  if (!either(comm, &word, 1)) return false;
+  facts = facts_from<Facts>(word);
+  return true;
+}
+
+template class TaggedMessages<int>;
+template class TaggedMessages<void*>;
+template class Links<int>;
+template class Links<void*>;
+
+}  // namespace tutti::mpi

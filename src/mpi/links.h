@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What communicators of several nodes need of the MPI: which node each rank of MPI_COMM_WORLD is
+// on, and messages between ranks of a communicator. All messages go over one communicator, a
+// duplicate of MPI_COMM_WORLD, as an MPI may have few; a communicator's have a tag of their own,
+// on which its members agree when they meet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "fabric/messages.h"
+#include "mpi/native.h"
+
+namespace tutti::mpi {
+
+// The tags of messages that are in use in this process.
+class Tags {
+ public:
+  static constexpr std::size_t words = 32;
+  static constexpr int most = 64 * words;  // every MPI has at least 32767
+  using Mask = std::array<std::uint64_t, words>;
+
+  // Those that are taken, for an agreement about communicator `name`. False: another thread is
+  // agreeing on one; all taken then. Of several such threads, all processes let the one with the
+  // lowest name go first, so that no two wait for each other.
+  [[nodiscard]] bool begin_choice(std::uint64_t name, Mask& taken);
+  // After a begin_choice() that was true. The lowest one that nobody has taken is taken; -1: none.
+  int end_choice(std::uint64_t name, bool agreed, const Mask& taken);
+  void release(int tag);
+
+ private:
+  std::mutex mutex_;
+  Mask taken_{};
+  bool choosing_ = false;
+  std::vector<std::uint64_t> waiting_;  // names
+};
+
+// The messages of one communicator.
+template <class H>
+class TaggedMessages : public fabric::Messages {
+ public:
+  // `world_ranks`: of its ranks. `tag` is given back in the end.
+  TaggedMessages(const Native<H>& native, H comm, Tags& tags, int tag, std::vector<int> world_ranks)
+      : native_(native),
+        comm_(comm),
+        tags_(tags),
+        tag_(tag),
+        world_ranks_(std::move(world_ranks)) {}
+  ~TaggedMessages() override;
+
+  bool send(int member, const void* from, std::size_t bytes) override;
+  bool receive(int member, void* to, std::size_t bytes) override;
+  State test_oldest() override;
+  void abandon() override;
+
+ private:
+  // A message is one part, but a long one several: the MPI counts in int.
+  struct Part {
+    H request{};
+    std::int64_t awaited = -1;  // bytes, where it is received
+    bool last = true;
+  };
+  [[nodiscard]] State test_parts();
+  template <class Start>
+  bool start(std::size_t bytes, bool receives, Start start);
+
+  const Native<H>& native_;
+  H comm_;
+  Tags& tags_;
+  int tag_;
+  std::vector<int> world_ranks_;
+  std::deque<Part> parts_;
+  bool abandoned_ = false;
+};
+
+template <class H>
+class Links {
+ public:
+  explicit Links(const Native<H>& native) : native_(native) {}
+
+  // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
+  // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
+  // the MPI.
+  void open(int host);
+  // Collective over MPI_COMM_WORLD.
+  void close();
+
+  // By world rank; empty: there are no links.
+  [[nodiscard]] const std::vector<std::int32_t>& hosts() const { return hosts_; }
+  // What members of a communicator say when they meet, and hear that any of them said.
+  struct Facts {
+    bool devices = false, strict = false, rank_order = false, failed = false;
+  };
+  // Collective over `comm`: agrees on a tag, and on facts. False: there is none left, or the MPI
+  // failed. `name` is known to all members, and to no others.
+  [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
+  // The same of facts alone.
+  [[nodiscard]] bool agree(H comm, Facts& facts);
+  void release(int tag) { tags_.release(tag); }
+  [[nodiscard]] std::unique_ptr<fabric::Messages> messages(int tag, std::vector<int> world_ranks) {
+    return std::make_unique<TaggedMessages<H>>(native_, comm_, tags_, tag, std::move(world_ranks));
+  }
+
+ private:
+  [[nodiscard]] bool either(H comm, std::uint64_t* words, int count);
+
+  const Native<H>& native_;
+  std::vector<std::int32_t> hosts_;
+  H comm_{};
+  Tags tags_;
+};
+
+}  // namespace tutti::mpi

@@ -20,9 +20,8 @@ bool Across::perform(coll::Collective collective, const coll::Work& work) {
   coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{fabric_, wire_, map_, plans_};
   const fabric::Task task = algorithm_of(collective)(all, work);
   fabric::NodeHost& host = fabric_.host();
-  const bool succeeded = task.done() && !host.failed() && !host.has_read_in_vain();
-  wire_.end_call(succeeded);
-  return succeeded;
+  wire_.end_call();
+  return task.done() && !host.failed() && !host.has_read_in_vain();
 }
 
 }  // namespace tutti::engine

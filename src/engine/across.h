@@ -33,6 +33,13 @@ class Across {
   [[nodiscard]] static bool performs(coll::Collective collective, const coll::Work& work);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
+  // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
+  void end(bool tells) {
+    wire_.abandon();
+    if (tells) wire_.call_off();
+  }
+  // The same for a call that is under way in another thread, which meets that.
+  void call_off() { wire_.call_off(); }
   // What this rank sent to other nodes since this was asked last.
   [[nodiscard]] fabric::MessageWire::Sent sent() { return wire_.sent(); }
 

@@ -352,6 +352,7 @@ void Team::revoke() {
   leaving_.break_off();
   desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
   (void)host_.fail();
+  if (across_ != nullptr) across_->call_off();
 }
 
 bool Team::revoked() const { return desk().revoked.load(std::memory_order_relaxed) != 0; }
@@ -478,6 +479,12 @@ ErrorCode Team::answer(bool left, coll::Collective collective, const coll::Work&
 
 ErrorCode Team::fail(coll::Collective collective, const coll::Work& work) {
   const ErrorCode error_code = reporter_.error_code();
+  if (across_ != nullptr) {  // members on other nodes could not agree on what to leave to the MPI
+    leaving_.end();
+    leaving_.break_off();
+    across_->end(error_code != ErrorCode::peer_error && error_code != ErrorCode::unasked);
+    return error_code == ErrorCode::unasked ? ErrorCode::none : error_code;
+  }
   if (error_code == ErrorCode::peer_error) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
     return answer(leaving_.peer_error(!in_place && !work.in_place), collective, work);

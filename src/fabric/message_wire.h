@@ -42,7 +42,11 @@ class MessageWire {
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
 
   // A call is over.
-  void end_call(bool succeeded);
+  void end_call();
+  // Nothing is sent or received any more.
+  void abandon() { messages_->abandon(); }
+  // Lets all members know that nobody can go on. Any thread may call this.
+  void call_off() { messages_->call_off(); }
   // What was sent since this was asked last.
   struct Sent {
     std::uint64_t messages = 0, bytes = 0;
@@ -54,7 +58,7 @@ class MessageWire {
   // How often to look before the core is given away: half as often after a wait in which that was
   // done, as another rank may have needed it, and once more after one in which it was not.
   static constexpr std::int64_t most_polls = 256;
-  // Of them one looks whether the other members of the node are still there.
+  // After so many one looks whether the others are still there.
   static constexpr std::int64_t polls_per_look = 1024;
 
   Ticket start(bool started) {
@@ -62,6 +66,7 @@ class MessageWire {
     return ++started_;
   }
   [[nodiscard]] bool wait_for(Ticket ticket);
+  [[nodiscard]] bool is_left_behind();
 
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }

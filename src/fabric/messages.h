@@ -26,6 +26,10 @@ class Messages {
   [[nodiscard]] virtual State test_oldest() = 0;
   // Gives up those that are not done. Nothing is started after that.
   virtual void abandon() = 0;
+  // Tells all members that nobody can go on. Any thread may call this.
+  virtual void call_off() = 0;
+  // Whether another member has. It may take a while until that is known.
+  [[nodiscard]] virtual bool is_called_off() = 0;
 };
 
 }  // namespace tutti::fabric

@@ -83,6 +83,10 @@ class Peers {
 
   // For a wait that is about no member of this node: whether one of them is dead or has failed.
   [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks);
+  // A member on another node has met an error, and has said so.
+  void hear_of_error() {
+    if (!fail()) emergencies_.peer_error(emergencies_.context, 0);
+  }
   void lose_messages() {
     if (!fail()) emergencies_.messages_lost(emergencies_.context);
   }

@@ -47,7 +47,7 @@ void Tags::release(int tag) {
 template <class H>
 TaggedMessages<H>::~TaggedMessages() {
   // What was given up may still come, and must not be taken for another's.
-  if (!abandoned_) tags_.release(tag_);
+  if (!abandoned_ && !called_off_) tags_.release(tag_);
 }
 
 template <class H>
@@ -125,6 +125,28 @@ void TaggedMessages<H>::abandon() {
     native_.request_free(&part.request);
   }
   parts_.clear();
+}
+
+template <class H>
+void TaggedMessages<H>::call_off() {
+  called_off_ = true;
+  int rank = 0;
+  native_.comm_rank(comm_, &rank);
+  for (const int other : world_ranks_) {
+    H request{};
+    if (other == rank ||
+        native_.isend(nullptr, 0, native_.byte, other, tag_of_errors(), comm_, &request) != 0)
+      continue;
+    native_.request_free(&request);
+  }
+}
+
+template <class H>
+bool TaggedMessages<H>::is_called_off() {
+  int flag = 0;
+  alignas(8) char status[64];
+  return native_.iprobe(native_.any_source, tag_of_errors(), comm_, &flag, status) == 0 &&
+         flag != 0;
 }
 
 template <class H>

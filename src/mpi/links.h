@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -56,8 +57,13 @@ class TaggedMessages : public fabric::Messages {
   bool receive(int member, void* to, std::size_t bytes) override;
   State test_oldest() override;
   void abandon() override;
+  void call_off() override;
+  bool is_called_off() override;
 
  private:
+  // Of what call_off() sends.
+  [[nodiscard]] int tag_of_errors() const { return Tags::most + tag_; }
+
   // A message is one part, but a long one several: the MPI counts in int.
   struct Part {
     H request{};
@@ -75,6 +81,7 @@ class TaggedMessages : public fabric::Messages {
   std::vector<int> world_ranks_;
   std::deque<Part> parts_;
   bool abandoned_ = false;
+  std::atomic<bool> called_off_{false};
 };
 
 template <class H>

@@ -94,6 +94,10 @@ class Pipes {
       }
   }
 
+  // Where `from` writes what `to` reads.
+  [[nodiscard]] int written(int from, int to) { return at(from, to).ends[1]; }
+  [[nodiscard]] int read(int from, int to) { return at(from, to).ends[0]; }
+
   // An Exchange of this process, rank `members[mine]`, with the other members.
   [[nodiscard]] engine::Exchange exchange(std::vector<int> members, int mine) {
     engine::Exchange group;

@@ -3,8 +3,8 @@
 // ranks over them, sizes, roots and ways to reach buffers, with other collectives before and after.
 #include <gtest/gtest.h>
 
-#include "coll/leaders/rows.h"
 #include "lab/sim_wire.h"
+#include "support/leaders.h"
 #include "support/plans.h"
 #include "support/scene.h"
 #include "support/seeds.h"
@@ -19,51 +19,13 @@ using lab::SimWire;
 
 constexpr auto algorithm_of = coll::leaders::algorithm_of<SimFabric, SimWire>;
 
-std::vector<Collective> led() {
-  std::vector<Collective> all;
-  for (int c = 0; c < coll::collective_count; ++c)
-    if (algorithm_of(static_cast<Collective>(c)) != nullptr)
-      all.push_back(static_cast<Collective>(c));
-  return all;
-}
-
-// As a launcher lays ranks over nodes: one after the other, in turn, or at random.
-std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks) {
-  const auto nodes = static_cast<std::int32_t>(1 + random() % std::min(7, ranks));
-  const auto mode = random() % 3;
-  std::vector<std::int32_t> hosts;
-  for (std::int32_t rank = 0; rank < ranks; ++rank)
-    hosts.push_back(mode == 0   ? rank * nodes / ranks
-                    : mode == 1 ? rank % nodes
-                                : static_cast<std::int32_t>(random() % 7));
-  return hosts;
-}
-
-// Operations that neither commute nor associate are for one node alone.
-Script draw(std::mt19937_64& random, Collective collective, int ranks) {
-  Script script{.ranks = ranks, .ops = {}};
-  const std::vector<Collective> all = led();
-  const std::size_t ops = 1 + random() % 8;
-  while (script.ops.size() < ops) {
-    const Collective next = random() % 3 != 0 ? collective : all[random() % all.size()];
-    const std::size_t row = coll::rows_of<SimFabric>(next).size() - 1;
-    Op op = draw_op<SimFabric>(random, {next, row}, ranks, {});
-    if (!only_moves(next) && next != Collective::barrier && next != Collective::bcast &&
-        std::string_view(kinds[op.kind].name) != "sum of 24")
-      continue;
-    op.order = coll::Order::tree;
-    script.ops.push_back(op);
-  }
-  return script;
-}
-
 class Leaders : public ::testing::TestWithParam<Collective> {};
 
 // "" or what went wrong under this seed.
 std::string run(Collective collective, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
-  Scene scene(draw(random, collective, ranks));
+  Scene scene(draw_led_script<SimFabric, SimWire>(random, collective, ranks));
   const std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
   const auto bits = random() % 8;
   Simulator simulator(hosts, random(), {(bits & 1) != 0 || bits == 0, (bits & 2) != 0, true});
@@ -103,8 +65,28 @@ TEST_P(Leaders, GiveTheSequentialResult) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, Leaders, ::testing::ValuesIn(led()),
+INSTANTIATE_TEST_SUITE_P(Collectives, Leaders, ::testing::ValuesIn(led<SimFabric, SimWire>()),
                          [](const auto& one) { return std::string(coll::name_of(one.param)); });
+
+TEST(NodeMap, KnowsWhoIsWhere) {
+  const std::vector<std::int32_t> hosts = {9, 4, 9, 7, 4, 9};
+  for (int rank = 0; rank < 6; ++rank) {
+    const fabric::NodeMap map(hosts, rank);
+    EXPECT_EQ(map.nodes(), 3);
+    EXPECT_EQ(map.size(), 6);
+    EXPECT_EQ(map.node(), std::vector({0, 1, 0, 2, 1, 0})[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(map.place_of(rank), std::vector({0, 0, 1, 0, 1, 2})[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(std::vector<int>(map.members(0).begin(), map.members(0).end()),
+              std::vector<int>({0, 2, 5}));
+    EXPECT_EQ(map.before(1), 3);
+    EXPECT_EQ(map.before(2), 5);
+    EXPECT_EQ(map.leader(0), 0);
+    EXPECT_EQ(map.leader(0, 5), 5);
+    EXPECT_EQ(map.leader(1, 5), 1);
+    EXPECT_FALSE(map.in_order());
+  }
+  EXPECT_TRUE(fabric::NodeMap(std::vector<std::int32_t>{3, 3, 1, 1, 2}, 4).in_order());
+}
 
 }  // namespace
 }  // namespace tutti::test

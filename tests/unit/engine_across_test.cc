@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Teams of several nodes: the nodes are groups of forked processes, which send each other messages
+// by pipes.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "support/leaders.h"
+#include "support/pipe_messages.h"
+#include "support/teams.h"
+
+namespace tutti::test {
+namespace {
+
+using coll::Work;
+using engine::ErrorCode;
+
+// hosts[i] is the node of rank i.
+std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
+                                          const std::vector<std::int32_t>& hosts,
+                                          bool strict = false) {
+  wires.pipes.become(self.rank);
+  fabric::NodeMap map(hosts, self.rank);
+  std::vector<int> near(map.members(map.node()).begin(), map.members(map.node()).end());
+  const int place = map.place_of(self.rank);
+  engine::Exchange group = self.pipes.exchange(near, place);
+  group.world_rank = self.rank;
+  std::shared_ptr<engine::Node> node;
+  RANK_CHECK(engine::Node::join(group, node).ok());
+  std::vector<int> members;
+  for (std::size_t i = 0; i < near.size(); ++i) members.push_back(static_cast<int>(i));
+  auto links = std::make_unique<engine::Links>(
+      engine::Links{map, std::make_unique<PipeMessages>(wires, self.size, self.rank), strict});
+  const char* why = "";
+  auto team = engine::Team::join(node, 77, members, place, false, why, std::move(links));
+  RANK_CHECK(team != nullptr);
+  RANK_CHECK(team->rank() == self.rank && team->size() == self.size && team->spans_nodes());
+  return team;
+}
+
+TEST(Across, GivesTheSequentialResult) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    std::mt19937_64 random(mix(seed));
+    const int ranks = 2 + static_cast<int>(random() % 6);
+    std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
+    hosts.back() = hosts[0] + 1;  // two at least
+    Wires wires(ranks);
+    const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+      auto team = team_across(self, wires, hosts, seed % 3 == 0);
+      for (std::uint64_t round = 1; round <= 12; ++round) {
+        std::mt19937_64 draws(mix(seed * 100 + round));
+        const auto all = led<fabric::NodeFabric, fabric::MessageWire>();
+        const Collective most = all[draws() % all.size()];
+        Scene scene(draw_led_script<fabric::NodeFabric, fabric::MessageWire>(draws, most, ranks),
+                    heap);
+        scene.play_alone(self.rank, [&](const Op& op, const Work& work) {
+          RANK_CHECK(team->run(op.algorithm.collective, work) == ErrorCode::none);
+        });
+        RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+        const std::string verdict = scene.verdict_of(self.rank);
+        if (!verdict.empty())
+          std::fprintf(stderr, "round %llu: %s\n", static_cast<unsigned long long>(round),
+                       verdict.c_str());
+        RANK_CHECK(verdict.empty());
+      }
+    });
+    ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
+  }
+}
+
+TEST(Across, CountsWhatLeadersSend) {
+  Wires wires(8);
+  const Endings endings = fork_ranks(8, [&](Rank& self) {
+    auto team = team_across(self, wires, {0, 0, 1, 1, 2, 2, 3, 3});
+    double value = self.rank, sum = 0;
+    const Work work{.send = &value,
+                    .recv = &sum,
+                    .count = 1,
+                    .element_bytes = sizeof value,
+                    .kernel = reduce::find(reduce::Op::sum, reduce::Type::f64)};
+    RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+    RANK_CHECK(team->run(Collective::allreduce, work) == ErrorCode::none);
+    RANK_CHECK(sum == 28);
+    const auto& account = team->account_so_far();
+    const std::uint64_t each = self.rank % 2 == 0 ? 2 : 0;  // the logarithm of four nodes
+    RANK_CHECK(account.messages[engine::kind_of(Collective::barrier, true)] == each);
+    RANK_CHECK(account.messages[engine::kind_of(Collective::allreduce, true)] == each);
+    RANK_CHECK(account.message_bytes[engine::kind_of(Collective::allreduce, true)] == 8 * each);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// What is awaited has another length than what is sent: the members of both nodes call different
+// things. Whoever sees it says so, and its node's members end.
+TEST(Across, NoticesMessagesOfAnotherLength) {
+  Wires wires(4);
+  const Endings endings = fork_ranks(4, [&](Rank& self) {
+    auto team = team_across(self, wires, {0, 0, 1, 1});
+    std::vector<std::byte> data(self.rank < 2 ? 100 : 200);
+    const Work work{.recv = data.data(), .count = data.size(), .root = 0};
+    const ErrorCode error = team->run(Collective::bcast, work);
+    RANK_CHECK(self.rank < 2 ? error == ErrorCode::none : error != ErrorCode::none);
+    if (self.rank < 2) return;
+    RANK_CHECK(team->run(Collective::barrier, {}) != ErrorCode::none);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  EXPECT_NE(endings.output.find("lost its messages to other nodes"), std::string::npos)
+      << endings.output;
+}
+
+TEST(Across, NoticesTheEndOfAMember) {
+  for (const int victim : {1, 2, 3}) {
+    Wires wires(4);
+    const Endings endings = fork_ranks(
+        4,
+        [&](Rank& self) {
+          auto team = team_across(self, wires, {0, 0, 1, 1});
+          RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+          if (self.rank == victim) ::raise(SIGKILL);
+          ErrorCode error = ErrorCode::none;
+          while (error == ErrorCode::none) error = team->run(Collective::barrier, {});
+          std::_Exit(7);
+        },
+        30);
+    for (int rank = 0; rank < 4; ++rank)
+      EXPECT_EQ(endings.status[static_cast<std::size_t>(rank)], rank == victim ? -SIGKILL : 7)
+          << "victim " << victim << "\n"
+          << endings.output;
+  }
+}
+
+}  // namespace
+}  // namespace tutti::test

@@ -62,6 +62,10 @@ inline constexpr std::size_t ring_piece_bytes = 512 * kib;
 // The same of an Allgather, by the bytes of all its blocks.
 inline constexpr std::size_t doubled_allgather_bytes = 64 * kib;
 
+// Blocks of an Alltoall up to this size are worth the two copies more that one message between two
+// nodes costs, where it would be one between any two of their ranks.
+inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
+
 // Nonblocking collectives.
 
 // The thread that posts one of at most so many bytes does it at once.

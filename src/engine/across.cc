@@ -13,7 +13,7 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 bool Across::performs(coll::Collective collective) { return algorithm_of(collective) != nullptr; }
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) {
-  return performs(collective) && coll::leaders::computes(work);
+  return performs(collective) && coll::leaders::serves(collective, work);
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {

@@ -17,7 +17,7 @@ Task gather_on_node(Members<F, W>& all, const Work& work, const Packed& packed, 
   const bool there =
       all.leads() && work.out[0].layout == nullptr && work.out[0].address == places[0].address;
   if (all.alone_on_node()) {
-    if (!there) pack(places[0].address, work.out[0], 0, places[0].bytes);
+    if (!there) keep(all, places[0], work.out[0]);
     co_return;
   }
   const Work own{.count = work.count,

@@ -3,7 +3,6 @@
 // sends them, packed. Of a Gatherv only the root knows the sizes, so there is none.
 #pragma once
 
-#include "coll/alone.h"
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
@@ -34,7 +33,7 @@ Task gather_to_root(Members<F, W>& all, const Work& work) {
   if (!all.alone_on_node())
     co_await on_node(all, Collective::gather, own);
   else if (!work.out.empty())
-    detail::copy_block(blocks[0], work.out[0]);
+    keep(all, blocks[0], work.out[0]);
   co_await all.wire.done(last);
   if (straight != nullptr) co_return;
   for (int node = 0; node < nodes; ++node)

@@ -7,6 +7,7 @@
 // same bits. Operations that do not commute are not for these.
 #pragma once
 
+#include "coll/alone.h"
 #include "coll/plans.h"
 #include "fabric/node_map.h"
 #include "fabric/wire.h"
@@ -44,6 +45,15 @@ template <Fabric F, Wire W>
 Task on_node(Members<F, W>& all, Collective collective, const Work& work) {
   all.fabric.begin_stage();
   co_await row_of<F>(all.plans, collective, work)->run(all.fabric, work);
+}
+
+// What a member that is alone on its node sends to itself.
+template <Fabric F, Wire W>
+void keep(Members<F, W>& all, const Block& to, const Block& from) {
+  if (from.bytes > to.bytes)
+    all.fabric.truncation(all.fabric.rank(), from.bytes, to.bytes);
+  else if (from.address != to.address)
+    detail::copy_block(to, from);
 }
 
 // Bcast within the node, from the leader.

@@ -4,6 +4,7 @@
 
 #include "coll/leaders/allgather.h"
 #include "coll/leaders/allreduce.h"
+#include "coll/leaders/alltoall.h"
 #include "coll/leaders/barrier.h"
 #include "coll/leaders/bcast.h"
 #include "coll/leaders/gather.h"
@@ -31,14 +32,17 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
     case Collective::allgather:
     case Collective::allgatherv:
       return allgather<F, W>;
+    case Collective::alltoall:
+      return alltoall<F, W>;
     default:
       return nullptr;
   }
 }
 
-// Whether there is one that computes with these operands: not one that only the rank's own threads
-// may apply, nor one of the user, which may not commute.
-[[nodiscard]] inline bool computes(const Work& work) {
+// Whether it serves this call; all members know that alike. It does not compute with operands that
+// only the rank's own threads may apply, nor with operations of the user, which may not commute.
+[[nodiscard]] inline bool serves(Collective collective, const Work& work) {
+  if (collective == Collective::alltoall) return work.bytes() <= limits::packed_alltoall_bytes;
   return work.operands == nullptr && work.op != user_op && work.order == Order::tree;
 }
 

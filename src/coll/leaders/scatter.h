@@ -26,7 +26,7 @@ Task scatter_from_root(Members<F, W>& all, const Work& work) {
   if (!all.alone_on_node())
     co_await on_node(all, Collective::scatter, own);
   else if (!work.in.empty())
-    detail::copy_block(work.in[0], blocks[0]);
+    keep(all, work.in[0], blocks[0]);
   co_await all.wire.done(last);
 }
 

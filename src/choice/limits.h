@@ -65,6 +65,8 @@ inline constexpr std::size_t doubled_allgather_bytes = 64 * kib;
 // Blocks of an Alltoall up to this size are worth the two copies more that one message between two
 // nodes costs, where it would be one between any two of their ranks.
 inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
+// A leader sorts so many bytes by receiver in the time that a stage of its node takes.
+inline constexpr std::size_t sorted_alltoall_bytes = 128 * kib;
 
 // Nonblocking collectives.
 

@@ -1,47 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall of small blocks over nodes: what goes from one node to another is one message. For each
-// node, the members here put their blocks where their leader sends them from, sorted by receiver;
-// there each receiver takes its own. Between members of one node, blocks pass directly.
+// Alltoall of small blocks over nodes: what goes from one node to another is one message. Members
+// put their blocks where their leader sends them from, sorted by receiver. On the other node each
+// receiver takes its own.
+//
+// A node with few bytes in all does that at once: one Gather, and when all messages have come one
+// Scatter. Else its members hand in what goes to one node while what goes to the one before is on
+// its way, and between members of the node blocks pass directly.
 #pragma once
 
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
 
-// Of one rank, in a call with blocks of `bytes`.
+// Of one rank, in a call.
 template <Fabric F, Wire W>
 class Exchange {
  public:
   Exchange(Members<F, W>& all, const Work& work)
       : all_(all),
-        bytes_(work.bytes()),
+        work_(work),
         near_(static_cast<std::size_t>(all.fabric.size())),
         sent_(all.map, work.out),
         received_(all.map, work.in),
-        // Blocks of one member for those of another node, each of which gets those of all members.
-        strided_(layout::Typemap(bytes_).resized(0, static_cast<std::ptrdiff_t>(near_ * bytes_))) {
-    std::byte* const straight_out = sent_.as_they_lie();
+        // What a leader sends has a block of each member in turn.
+        in_turn_(layout::Typemap(work.bytes())
+                     .resized(0, static_cast<std::ptrdiff_t>(near_ * work.bytes()))) {
+    std::byte* const straight_out = work.in_place ? nullptr : sent_.as_they_lie();
     std::byte* const straight_in = received_.as_they_lie();
-    const std::size_t out = sent_.bytes(), in = received_.bytes();
-    const std::size_t passing = all.leads() ? near_ : 0;
-    std::byte* const memory = all.wire.scratch((1 + passing) * (out + in));
-    out_ = straight_out != nullptr ? straight_out : memory;
-    in_ = straight_in != nullptr ? straight_in : memory + out;
-    outgoing_ = memory + out + in;
-    incoming_ = outgoing_ + passing * out;
     packs_ = straight_out == nullptr;
     unpacks_ = straight_in == nullptr;
+    const std::size_t most = std::max(sent_.bytes(), received_.bytes());
+    const std::size_t passing = all.leads() && near_ > 1 ? near_ * most : 0;
+    std::byte* const memory = all.wire.scratch(2 * most + 2 * passing);
+    out_ = packs_ ? memory : straight_out;
+    in_ = unpacks_ ? memory + most : straight_in;
+    outgoing_ = near_ > 1 ? memory + 2 * most : out_;
+    incoming_ = near_ > 1 ? outgoing_ + passing : in_;
   }
 
-  void pack() {
-    for (int node = 0; packs_ && node < all_.map.nodes(); ++node) sent_.pack(node, out_);
-  }
-  void unpack() {
-    for (int node = 0; unpacks_ && node < all_.map.nodes(); ++node)
-      if (node != all_.map.node()) received_.unpack(node, in_);
+  Task run() {
+    const int me = all_.map.node(), nodes = all_.map.nodes();
+    if (packs_)
+      for (int node = 0; node < nodes; ++node) sent_.pack(node, out_);
+    if (near_ == 1 || near_ * sent_.bytes() <= limits::sorted_alltoall_bytes)
+      co_await run_at_once();
+    else
+      co_await run_by_node();
+    for (int node = 0; unpacks_ && node < nodes; ++node)
+      if (node != me || !passed_) received_.unpack(node, in_);
   }
 
+ private:
+  [[nodiscard]] int node_at(int distance) const {
+    return (all_.map.node() + distance + all_.map.nodes()) % all_.map.nodes();
+  }
   // What this node sends to another, or gets from it, all members' blocks.
+  [[nodiscard]] std::byte* outgoing(int node) const {
+    return outgoing_ + near_ * sent_.begin(node);
+  }
+  [[nodiscard]] std::byte* incoming(int node) const {
+    return incoming_ + near_ * received_.begin(node);
+  }
   Ticket send(int node) {
     return all_.wire.send(all_.map.leader(node), outgoing(node), near_ * sent_.bytes(node));
   }
@@ -49,93 +68,102 @@ class Exchange {
     return all_.wire.receive(all_.map.leader(node), incoming(node), near_ * received_.bytes(node));
   }
 
-  // A stage: this node's members hand in what they send to `node`.
-  Task hand_in(int node) {
-    const Block mine{out_ + sent_.begin(node), sent_.bytes(node), nullptr};
-    if (all_.alone_on_node()) {
-      reduce::copy(outgoing(node), mine.address, mine.bytes);
-      co_return;
+  Task run_at_once() {
+    const int me = all_.map.node(), nodes = all_.map.nodes();
+    co_await hand_in({out_, sent_.bytes(), nullptr}, outgoing_);
+    if (all_.leads()) {
+      Ticket last = 0;
+      for (int distance = 1; distance < nodes; ++distance) {
+        (void)send(node_at(distance));
+        last = receive(node_at(-distance));
+      }
+      const std::size_t own = near_ * std::min(sent_.bytes(me), received_.bytes(me));
+      if (own > 0) reduce::copy(incoming(me), outgoing(me), own);
+      co_await all_.wire.done(last);
+      if (near_ > 1) sort();
     }
+    co_await hand_out({in_, received_.bytes(), nullptr}, outgoing_);
+  }
+
+  // From node by node to receiver by receiver, where all was sent from.
+  void sort() {
+    for (int node = 0; node < all_.map.nodes(); ++node)
+      for (std::size_t q = 0; q < near_; ++q)
+        reduce::copy(outgoing_ + q * received_.bytes() + received_.begin(node),
+                     incoming(node) + q * received_.bytes(node), received_.bytes(node));
+  }
+
+  Task run_by_node() {
+    const int nodes = all_.map.nodes();
+    std::vector<Ticket> heard(static_cast<std::size_t>(nodes));
+    for (int distance = 1; all_.leads() && distance < nodes; ++distance)
+      heard[static_cast<std::size_t>(distance)] = receive(node_at(-distance));
+    Ticket sent = 0;
+    for (int distance = 1; distance < nodes; ++distance) {
+      const int node = node_at(distance);
+      co_await hand_in({out_ + sent_.begin(node), sent_.bytes(node), nullptr}, outgoing(node));
+      if (all_.leads()) sent = send(node);
+    }
+    co_await pass();
+    for (int distance = 1; distance < nodes; ++distance) {
+      const int node = node_at(-distance);
+      if (all_.leads()) co_await all_.wire.done(heard[static_cast<std::size_t>(distance)]);
+      co_await hand_out({in_ + received_.begin(node), received_.bytes(node), nullptr},
+                        incoming(node));
+    }
+    if (all_.leads()) co_await all_.wire.done(sent);
+  }
+
+  // The stages. This node's members hand in `mine`, which comes to `place`, in turn.
+  Task hand_in(Block mine, std::byte* place) {
+    if (near_ == 1) co_return;
     std::vector<Block> places;
     for (std::size_t q = 0; all_.leads() && q < near_; ++q)
-      places.push_back({outgoing(node) + q * bytes_, mine.bytes, &strided_});
+      places.push_back({place + q * work_.bytes(), mine.bytes, &in_turn_});
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = std::span(&mine, 1),
                     .in = places};
     co_await on_node(all_, Collective::gather, work);
   }
-
-  // A stage: they take what they get from it.
-  Task hand_out(int node) {
-    const Block mine{in_ + received_.begin(node), received_.bytes(node), nullptr};
-    if (all_.alone_on_node()) {
-      reduce::copy(mine.address, incoming(node), mine.bytes);
-      co_return;
-    }
+  // They get `mine`, which comes from `place`, one behind the other.
+  Task hand_out(Block mine, std::byte* place) {
+    if (near_ == 1) co_return;
     std::vector<Block> places;
     for (std::size_t q = 0; all_.leads() && q < near_; ++q)
-      places.push_back({incoming(node) + q * mine.bytes, mine.bytes, nullptr});
+      places.push_back({place + q * mine.bytes, mine.bytes, nullptr});
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = places,
                     .in = std::span(&mine, 1)};
     co_await on_node(all_, Collective::scatter, work);
   }
-
-  // A stage: what they send each other.
-  Task exchange_on_node(const Work& work) {
+  // What they send each other.
+  Task pass() {
     const std::vector<Block> out = sent_.blocks_of(all_.map.node());
     const std::vector<Block> in = received_.blocks_of(all_.map.node());
-    if (all_.alone_on_node()) {
-      if (!work.in_place) keep(all_, in[0], out[0]);
-      co_return;
-    }
-    Work own = work;
+    Work own = work_;
     own.in = in;
-    own.out = work.in_place ? std::span(in) : std::span(out);
+    own.out = work_.in_place ? std::span(in) : std::span(out);
+    passed_ = true;
     co_await on_node(all_, Collective::alltoall, own);
   }
 
- private:
-  [[nodiscard]] std::byte* outgoing(int node) const {
-    return outgoing_ + near_ * sent_.begin(node);
-  }
-  [[nodiscard]] std::byte* incoming(int node) const {
-    return incoming_ + near_ * received_.begin(node);
-  }
-
   Members<F, W>& all_;
-  std::size_t bytes_, near_;
+  const Work& work_;
+  std::size_t near_;  // members of this node
   Packed sent_, received_;
-  layout::Layout strided_;
+  layout::Layout in_turn_;
   std::byte *out_, *in_;  // this rank's blocks, node by node
   std::byte *outgoing_, *incoming_;
   bool packs_, unpacks_;
+  bool passed_ = false;  // the blocks between members of this node, directly
 };
 
 template <Fabric F, Wire W>
 Task alltoall(Members<F, W>& all, const Work& work) {
   Exchange<F, W> exchange(all, work);
-  const int me = all.map.node(), nodes = all.map.nodes();
-  std::vector<Ticket> heard(static_cast<std::size_t>(nodes));
-  if (all.leads())
-    for (int back = 1; back < nodes; ++back)
-      heard[static_cast<std::size_t>(back)] = exchange.receive((me + nodes - back) % nodes);
-  exchange.pack();
-  Ticket sent = 0;
-  for (int step = 1; step < nodes; ++step) {
-    const int node = (me + step) % nodes;
-    co_await exchange.hand_in(node);
-    if (all.leads()) sent = exchange.send(node);
-  }
-  co_await exchange.exchange_on_node(work);
-  for (int back = 1; back < nodes; ++back) {
-    if (all.leads()) co_await all.wire.done(heard[static_cast<std::size_t>(back)]);
-    co_await exchange.hand_out((me + nodes - back) % nodes);
-  }
-  if (all.leads()) co_await all.wire.done(sent);
-  exchange.unpack();
+  co_await exchange.run();
 }
 
 }  // namespace tutti::coll::leaders

@@ -26,7 +26,8 @@ void Ledger::left(std::size_t kind, const char* why) {
   for (Reason& reason : reasons_) {
     const char* known = reason.why.load(std::memory_order_relaxed);
     if (known == nullptr && reason.why.compare_exchange_strong(known, why)) known = why;
-    if (known != why) continue;
+    // Other files may say the same.
+    if (known != why && std::strcmp(known, why) != 0) continue;
     reason.calls[kind].fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -48,8 +49,12 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
     if (left + taken == 0) continue;
     std::fprintf(file,
                  "%s{\"collective\":\"%s\",\"seen\":%" PRIu64 ",\"taken\":%" PRIu64
-                 ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"reasons\":{",
+                 ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64,
                  comma, engine::name_of_kind(c).data(), left + taken, taken, left, all.bytes[c]);
+    if (all.messages[c] > 0)
+      std::fprintf(file, ",\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64, all.messages[c],
+                   all.message_bytes[c]);
+    std::fputs(",\"reasons\":{", file);
     comma = "";
     for (const Reason& reason : reasons_) {
       if (reason.calls[c] == 0) continue;
@@ -63,8 +68,9 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
   }
   std::fprintf(file,
                "],\"ways\":{\"commons\":%" PRIu64 ",\"cma\":%" PRIu64 ",\"bounce\":%" PRIu64
-               ",\"line\":%" PRIu64 "},\"notes\":[",
-               all.route_bytes[2], all.route_bytes[3], all.route_bytes[1], all.route_bytes[0]);
+               ",\"line\":%" PRIu64 ",\"messages\":%" PRIu64 "},\"notes\":[",
+               all.route_bytes[2], all.route_bytes[3], all.route_bytes[1], all.route_bytes[0],
+               all.route_bytes[4]);
   for (int i = 0; i < run.note_count; ++i) {
     if (i > 0) std::fputc(',', file);
     quote(file, run.notes[i]);

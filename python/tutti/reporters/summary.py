@@ -24,6 +24,7 @@ WAYS = {
     "cma": "the kernel's copy (CMA)",
     "bounce": "the node segment",
     "line": "flag lines",
+    "messages": "messages between nodes",
 }
 
 
@@ -54,6 +55,10 @@ def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None
     for row in calls:
         for reason, count in sorted(row.get("reasons", {}).items(), key=lambda item: -item[1]):
             _say(f"left to the MPI: {row['collective']} {count}x, {reason}")
+    for row in calls:
+        if messages := row.get("messages", 0):
+            sent = f"{plural(messages, 'message')} of {show_bytes(row['message_bytes'])} in all"
+            _say(f"between nodes: {row['collective']} {sent}")
     moved = [(way, count) for way, count in report["ways"].items() if count > 0]
     if moved:
         parts = (f"{show_bytes(count)} by {WAYS.get(way, way)}" for way, count in moved)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the report says of communicators of several hosts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+from launchers import Layout
+from rig.mpis import LIBRARY, MAIN, Mpi
+
+LONG = 8
+COUNTS = (1, 1000, 300000)  # of sums.cc
+
+
+def report(cluster: Cluster, mpi: Mpi, tmp_path: Path, **options: str) -> dict[str, Any]:
+    """That of sums.cc, two ranks on each of two hosts, its calls by collective."""
+    file = tmp_path / "report.json"
+    variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_REPORT": str(file), **options}
+    program = str(mpi.compile("../cluster/sums.cc"))
+    result = cluster.run(mpi, Layout((2, 2)), [program], variables, limit_s=60)
+    assert result.code == 0, result.output
+    written: dict[str, Any] = json.loads(file.read_text())
+    written["calls"] = {row["collective"]: row for row in written["calls"]}
+    return written
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_messages(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    written = report(cluster, mpi, tmp_path, TUTTI_NODES="1")
+    calls = written["calls"]
+    assert written["nodes"] == 2
+    assert all(row["left"] == 0 for row in calls.values()), calls
+    # Each of two leaders sends one message for a Barrier, and half of all bytes, twice, for a sum.
+    barrier, bcast, allreduce = (calls[name] for name in ("Barrier", "Bcast", "Allreduce"))
+    assert (barrier["messages"], barrier["message_bytes"]) == (2 * len(COUNTS), 0)
+    assert bcast["message_bytes"] == LONG * sum(COUNTS)
+    assert allreduce["message_bytes"] == 2 * LONG * sum(COUNTS)
+    # The bytes of the calls are those of all four ranks.
+    assert written["ways"]["messages"] == 2 * 4 * LONG * sum(COUNTS)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_without_them(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    written = report(cluster, mpi, tmp_path)
+    assert written["ways"]["messages"] == 0
+    for name in ("Barrier", "Bcast", "Allreduce"):
+        row = written["calls"][name]
+        assert "messages" not in row and "message_bytes" not in row
+        assert row["reasons"] == {"its ranks are on several nodes": len(COUNTS)}

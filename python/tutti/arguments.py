@@ -31,6 +31,18 @@ ALLOW_ROOT = Option(("--allow-run-as-root",), "Let Open MPI run as root (it refu
 COMM_CORES = Option(
     ("--comm-cores",), "Keep K cores of each node free for nonblocking collectives.", "K"
 )
+HOSTS = Option(
+    ("--hosts",),
+    "The hosts of the ranks, which are divided among them; or how many each has: a:2,b:2.",
+    "A,B",
+)
+
+
+class Host(NamedTuple):
+    """A host and how many ranks it has."""
+
+    name: str
+    ranks: int
 
 
 def number(word: str) -> int:
@@ -57,6 +69,28 @@ def rank_counts(text: str) -> list[int]:
             raise UsageError(f"-n must be numbers of ranks, at least 1, such as 2,4, not '{text}'")
         counts.add(count)
     return sorted(counts)
+
+
+def hosts(text: Optional[str], ranks: Optional[int]) -> tuple[Host, ...]:
+    """The value of --hosts, beside that of -n; none without it."""
+    if text is None:
+        return ()
+    words = [word.partition(":") for word in text.split(",")]
+    if not all(name for name, _, _ in words):
+        raise UsageError(f"--hosts must be names of hosts, such as a,b or a:2,b:2, not '{text}'")
+    if not any(colon for _, colon, _ in words):
+        if ranks is None:
+            raise UsageError("--hosts needs -n, or a number for each host, such as a:2,b:2")
+        each, more = divmod(ranks, len(words))
+        divided = [Host(name, each + (at < more)) for at, (name, _, _) in enumerate(words)]
+        return tuple(host for host in divided if host.ranks)
+    counted = tuple(Host(name, number(count)) for name, _, count in words)
+    if any(host.ranks < 1 for host in counted):
+        raise UsageError(f"--hosts must have a number of ranks for each host, not '{text}'")
+    total = sum(host.ranks for host in counted)
+    if ranks not in (None, total):
+        raise UsageError(f"--hosts has {total} ranks, and -n says {ranks}")
+    return counted
 
 
 def communication_cores(text: Optional[str]) -> int:

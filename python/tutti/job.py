@@ -25,6 +25,7 @@ QUIET = Option(("--quiet", "-q"), "No summary at the end.")
 HELP = Option(("--help",), "Show this message and exit.")
 OPTIONS = (
     arguments.RANKS,
+    arguments.HOSTS,
     arguments.MPI,
     arguments.COMM_CORES,
     TRACE,
@@ -91,12 +92,14 @@ def run(words: Words) -> int:
     if not program:
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
     ranks = arguments.rank_count(own.get(arguments.RANKS))
+    hosts = arguments.hosts(own.get(arguments.HOSTS), ranks)
+    ranks = sum(host.ranks for host in hosts) or ranks
     comm_cores = arguments.communication_cores(own.get(arguments.COMM_CORES))
     trace = trace_file(Path(own[TRACE]) if TRACE in own else None)
     quiet = QUIET in own
     found = mpi.find(own.get(arguments.MPI))
     check_program(program[0], launcher_options)
-    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own)
+    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json").absolute()
         before, before_trace = _written(report), _written(trace)

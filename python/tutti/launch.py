@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
+from tutti.arguments import Host
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
 
@@ -43,6 +44,7 @@ class Job(NamedTuple):
     ranks: Optional[int] = None
     options: Sequence[str] = ()  # the launcher's own, as they are
     allow_root: bool = False
+    hosts: Sequence[Host] = ()  # none: the launcher decides
 
 
 def build(
@@ -60,6 +62,7 @@ def build(
         # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
         for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
             words += ["-genv", name, value]
+    words += _hosts(mpi, job.hosts)
     words += job.options
     if job.ranks is not None:
         words += ["-n", str(job.ranks)]
@@ -102,7 +105,8 @@ def launcher_environment(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, 
 
 def placed_by_user(job: Job, environment: Mapping[str, str]) -> bool:
     """Whether hosts or slots come from the user or a batch system."""
-    return not PLACING.isdisjoint(job.options) or any(name in environment for name in SCHEDULERS)
+    named = bool(job.hosts) or not PLACING.isdisjoint(job.options)
+    return named or any(name in environment for name in SCHEDULERS)
 
 
 def usable_cores() -> int:
@@ -149,6 +153,18 @@ def _sharing(mpi: Mpi, ranks: int, comm_cores: str) -> list[str]:
         f"ranks share cores, where {mpi.name}'s own messages between them may take milliseconds; "
         f"if the program sends such, set {remedy[mpi.family]}"
     ]
+
+
+def _hosts(mpi: Mpi, hosts: Sequence[Host]) -> list[str]:
+    """Ranks are numbered host by host."""
+    if not hosts:
+        return []
+    if mpi.family == "intel":
+        # Its Hydra reads no numbers here, but takes a host several times.
+        names = ",".join(host.name for host in hosts for _ in range(host.ranks))
+        return ["-ppn", "1", "-hosts", names]
+    slots = ",".join(f"{host.name}:{host.ranks}" for host in hosts)
+    return ["--host" if mpi.family == "openmpi" else "-hosts", slots]
 
 
 def _openmpi_root(job: Job, environment: Mapping[str, str]) -> list[str]:

@@ -103,6 +103,44 @@ def test_more_ranks_than_cores(tutti, stand_in, kind, added):
     assert not set(added) & set(mpi.started()["words"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "added"),
+    [
+        ("openmpi4", ["--host", "a:3,b:2"]),
+        ("openmpi5", ["--host", "a:3,b:2"]),
+        ("mpich", ["-hosts", "a:3,b:2"]),
+        ("intel", ["-ppn", "1", "-hosts", "a,a,a,b,b"]),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked", [["-n", "5", "--hosts", "a,b"], ["--hosts=a:3,b:2"], ["--hosts", "a:3,b:2", "-n", "5"]]
+)
+def test_hosts(tutti, stand_in, kind, added, asked):
+    mpi = stand_in(kind)
+    mpi.plays(report=REPORT)
+    result = tutti("run", "-q", "--mpi", mpi.launcher, *asked, "true", TUTTI_NODES="1")
+    assert (result.code, result.err) == (0, "")
+    words = mpi.started()["words"]
+    assert words[-len(added) - 3 :] == [*added, "-n", "5", "true"]
+    # The launcher hands them to every host.
+    assert "TUTTI_NODES=1" in words or words[words.index("TUTTI_NODES") - 1] == "-genv"
+
+
+def test_more_ranks_than_cores_on_other_hosts(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    result = tutti("run", "-q", "--mpi", mpi.launcher, "--hosts", "a,b", "-n", "4000", "true")
+    assert (result.code, result.err) == (0, "")
+    assert ":OVERSUBSCRIBE" not in mpi.started()["words"]
+
+
+def test_fewer_ranks_than_hosts(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    assert tutti("run", "-q", "--mpi", mpi.launcher, "--hosts", "a,b", "-n", "1", "true").code == 0
+    assert mpi.started()["words"][-5:] == ["-hosts", "a:1", "-n", "1", "true"]
+
+
 @pytest.mark.parametrize("kind", ["openmpi5", "mpich", "intel"])
 def test_ranks_that_share_cores_because_others_communicate(tutti, stand_in, kind):
     cores = launch.usable_cores()

@@ -33,6 +33,29 @@ CORES = len(os.sched_getaffinity(0))
             f"--comm-cores {CORES} leaves no core for the ranks: this node has {CORES}, "
             f"so it may be at most {CORES - 1}",
         ),
+        (
+            ["--hosts", "a,b", "true"],
+            2,
+            "--hosts needs -n, or a number for each host, such as a:2,b:2",
+        ),
+        (
+            ["--hosts", "a,", "-n", "2", "true"],
+            2,
+            "--hosts must be names of hosts, such as a,b or a:2,b:2, not 'a,'",
+        ),
+        *(
+            (
+                ["--hosts", word, "-n", "2", "true"],
+                2,
+                f"--hosts must have a number of ranks for each host, not '{word}'",
+            )
+            for word in ("a:1,b", "a:0,b:2", "a:x,b:1")
+        ),
+        (
+            ["--hosts", "a:2,b:2", "-n", "2", "true"],
+            2,
+            "--hosts has 4 ranks, and -n says 2",
+        ),
         (["./nope"], 127, "there is no program ./nope"),
         (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),
         (["/tmp"], 126, "/tmp is a directory, not a program"),

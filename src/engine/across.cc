@@ -17,7 +17,8 @@ bool Across::performs(coll::Collective collective, const coll::Work& work) {
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
-  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{fabric_, wire_, map_, plans_};
+  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{fabric_, wire_, map_, plans_,
+                                                                      strict_};
   const fabric::Task task = algorithm_of(collective)(all, work);
   fabric::NodeHost& host = fabric_.host();
   wire_.end_call();

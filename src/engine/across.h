@@ -26,7 +26,8 @@ class Across {
       : map_(std::move(links.map)),
         wire_(std::move(links.messages), fabric),
         fabric_(fabric),
-        plans_(plans) {}
+        plans_(plans),
+        strict_(links.strict) {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] static bool performs(coll::Collective collective);
@@ -48,6 +49,7 @@ class Across {
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
+  bool strict_;
 };
 
 }  // namespace tutti::engine

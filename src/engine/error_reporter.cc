@@ -202,6 +202,18 @@ fabric::Emergencies ErrorReporter::emergencies() {
           },
       .peer_error = [](void* context, int) { static_cast<ErrorReporter*>(context)->hear(); },
       .mixed_up = [](void* context) { return static_cast<ErrorReporter*>(context)->find_mixup(); },
+      .mismatch_across =
+          [](void* context, int rank, std::uint64_t theirs) {
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::mismatched;
+            char text[2][96];
+            log::fatal(
+                "the ranks of a communicator of %d ranks called different things: its rank %d %s, "
+                "its rank %d %s",
+                self->size(), rank, describe(self->blocking_, theirs, text[0]),
+                self->rank_of(self->rank_),
+                describe(self->blocking_, self->call_(self->fabric_), text[1]));
+          },
       .messages_lost =
           [](void* context) {
             auto* self = static_cast<ErrorReporter*>(context);

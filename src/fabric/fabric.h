@@ -67,6 +67,8 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    { f.size() } -> std::same_as<int>;
                    // What things cost on this machine; the same on all members.
                    { f.costs() } -> std::same_as<const choice::Costs&>;
+                   // What this collective is; the same on all members.
+                   { f.call() } -> std::same_as<std::uint64_t>;
                    // Another collective begins, as a part of this one.
                    { f.begin_stage() } -> std::same_as<void>;
                    { f.next_step() } -> std::same_as<Step>;

@@ -39,6 +39,9 @@ class MessageWire {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
+  void mismatch(int member, std::uint64_t theirs) {
+    fabric_.host().mismatch_across(member, theirs);
+  }
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
 
   // A call is over.

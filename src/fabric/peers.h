@@ -29,6 +29,8 @@ struct Emergencies {
   void (*peer_error)(void* context, int peer) = nullptr;
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
+  // The same as mismatch, of a member on another node: its rank in the communicator.
+  void (*mismatch_across)(void* context, int rank, std::uint64_t theirs) = nullptr;
   // A message between nodes could not be sent or received, or was not of the length awaited.
   void (*messages_lost)(void* context) = nullptr;
 };
@@ -83,6 +85,9 @@ class Peers {
 
   // For a wait that is about no member of this node: whether one of them is dead or has failed.
   [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks);
+  void mismatch_across(int rank, std::uint64_t theirs) {
+    if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs);
+  }
   // A member on another node has met an error, and has said so.
   void hear_of_error() {
     if (!fail()) emergencies_.peer_error(emergencies_.context, 0);

@@ -62,6 +62,8 @@ class SimWire {
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
 
+  void mismatch(int member, std::uint64_t theirs);
+
   // A call begins, or all are over. False: the last one asked for scratch twice, or has left
   // messages behind.
   [[nodiscard]] bool begin_call();

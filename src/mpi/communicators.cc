@@ -125,12 +125,14 @@ void Communicators<H>::settle(H comm, CommState& state, bool may_talk) {
     state.alone = true;
   } else if (node_ == nullptr) {
     state.why = no_node_;
+  } else if (size > node_->size() && links_.hosts().empty()) {
+    state.why = several_nodes;
   } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
     state.why = "its ranks are not known";
   } else if (std::ranges::all_of(members, [](int member) { return member >= 0; })) {
     join_team(comm, state, std::move(members));
   } else {
-    state.why = "its ranks are on several nodes";
+    state.why = several_nodes;
     if (!links_.hosts().empty()) {
       if (!may_talk) return;
       lock.unlock();  // those of another communicator may have to meet first

@@ -25,6 +25,7 @@ class Team;
 namespace tutti::mpi {
 
 inline constexpr const char* revoked_by_program = "the program has revoked the communicator";
+inline constexpr const char* several_nodes = "its ranks are on several nodes";
 
 // What a communicator's attribute points to.
 struct CommState {

@@ -38,7 +38,6 @@ class Front {
   [[nodiscard]] static Front& self() { return *self_; }
 
   static constexpr const char* on_a_device = "buffer in device memory";
-  static constexpr const char* not_between_nodes = "its ranks are on several nodes";
 
   // For an entry. `prepare(front, call)` fills in the call; false: the MPI must do it. Then runs it
   // and returns what MPI_X returns, or `left`.
@@ -50,7 +49,7 @@ class Front {
     if (call.at_once) [[unlikely]]
       return front.answers.answer(call);
     if (call.team->spans_nodes() && !call.team->performs(call.collective, call.work)) [[unlikely]] {
-      (void)front.leave(call, not_between_nodes);
+      (void)front.leave(call, several_nodes);
       return left;
     }
     const engine::ErrorCode error_code = call.team->run(call.collective, call.work);
@@ -87,7 +86,7 @@ class Front {
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
     if (state->team->spans_nodes() && !(call.blocking() && state->team->performs(collective)))
         [[unlikely]]
-      return leave(call, not_between_nodes);
+      return leave(call, several_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
     call.size = call.team->size();

@@ -37,7 +37,8 @@ std::string run(Collective collective, std::uint64_t seed) {
     SimFabric& f = simulator.fabric(rank);
     SimWire& wire = wires[static_cast<std::size_t>(rank)];
     const auto plans = usual_plans<SimFabric>(f.size());
-    coll::leaders::Members<SimFabric, SimWire> all{f, wire, simulator.map(rank), *plans};
+    coll::leaders::Members<SimFabric, SimWire> all{f, wire, simulator.map(rank), *plans,
+                                                   seed % 2 == 0};
     for (std::size_t i = 0; i < scene.script().ops.size(); ++i) {
       const coll::Work work = scene.enter(i, rank);
       f.begin(std::uint64_t{1} << 63 | i);

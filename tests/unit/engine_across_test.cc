@@ -108,6 +108,29 @@ TEST(Across, NoticesMessagesOfAnotherLength) {
       << endings.output;
 }
 
+// Strictly, calls of one length are told apart, too.
+TEST(Across, ComparesCallsStrictly) {
+  Wires wires(4);
+  const Endings endings = fork_ranks(4, [&](Rank& self) {
+    auto team = team_across(self, wires, {0, 0, 1, 1}, true);
+    double value = 1, sum = 0;
+    const Work reduction{.send = &value,
+                         .recv = &sum,
+                         .count = 1,
+                         .element_bytes = sizeof value,
+                         .kernel = reduce::find(reduce::Op::sum, reduce::Type::f64)};
+    const Work bcast{.recv = &value, .count = sizeof value, .root = 0};
+    const ErrorCode error = self.rank < 2 ? team->run(Collective::allreduce, reduction)
+                                          : team->run(Collective::bcast, bcast);
+    RANK_CHECK(error != ErrorCode::none);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+  EXPECT_NE(endings.output.find("its rank 0 MPI_Allreduce of 8 bytes, its rank 2 MPI_Bcast, root 0 "
+                                "of 8 bytes"),
+            std::string::npos)
+      << endings.output;
+}
+
 TEST(Across, NoticesTheEndOfAMember) {
   for (const int victim : {1, 2, 3}) {
     Wires wires(4);

@@ -10,11 +10,14 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 Task meet(Members<F, W>& all) {
   const int me = all.map.node(), nodes = all.map.nodes();
+  const std::uint64_t mine = all.fabric.call();
+  const std::size_t bytes = all.strict ? sizeof mine : 0;
   for (int distance = 1; distance < nodes; distance *= 2) {
-    (void)all.wire.send(all.map.leader((me + distance) % nodes), nullptr, 0);
-    const Ticket heard =
-        all.wire.receive(all.map.leader((me + nodes - distance) % nodes), nullptr, 0);
-    co_await all.wire.done(heard);
+    const int from = all.map.leader((me + nodes - distance) % nodes);
+    std::uint64_t theirs = mine;
+    (void)all.wire.send(all.map.leader((me + distance) % nodes), &mine, bytes);
+    co_await all.wire.done(all.wire.receive(from, &theirs, bytes));
+    if (theirs != mine) all.wire.mismatch(from, theirs);
   }
 }
 

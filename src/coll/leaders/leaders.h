@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives of members on several nodes, in stages (Zhou et al. 2024, docs/papers.md): those of a
-// node meet by the node's own algorithms, and one of them, the leader, talks with the leaders of
-// other nodes. An algorithm is a coroutine over both, and a file here.
+// Collectives of members on several nodes, in stages: those of a node meet by the node's own
+// algorithms, and one of them, the leader, talks with the leaders of other nodes. An algorithm is a
+// coroutine over both, and a file here (docs/nodes.md).
 //
 // Operands meet node by node, in an order that depends on the nodes alone, so all members get the
 // same bits. Operations that do not commute are not for these.
@@ -27,6 +27,7 @@ struct Members {
   W& wire;    // all of them
   const NodeMap& map;
   const choice::Plans& plans;  // of this node's
+  bool strict = false;         // the leaders compare calls in each Barrier, of which there are more
 
   // Who speaks for a node in a collective of that root.
   [[nodiscard]] bool leads(int root = nobody) const {

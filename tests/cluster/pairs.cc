@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI alone and Tutti by turns, in one job: rank 0 prints a line for each collective and size,
+// with the name, the bytes, and the times of a call in us, the MPI's and Tutti's. Each is the
+// median over rounds of the slowest rank's.
+//
+//   pairs ROUNDS SECONDS BYTES...       so many seconds a round at most, if a call is shorter
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "../mpi/bare.h"
+
+namespace {
+
+struct Buffers {
+  char *send, *recv;
+  int bytes;
+  [[nodiscard]] int doubles() const { return bytes / 8; }
+};
+
+struct Collective {
+  const char* name;
+  bool sized;
+  void (*tutti)(const Buffers&);
+  void (*bare)(const Buffers&);
+};
+
+#define COLLECTIVE(name, sized, ...)                      \
+  {                                                       \
+#name, sized, [](const Buffers& b) {                    \
+      (void)b;                                              \
+      MPI_##name(__VA_ARGS__);                              \
+    },                                                      \
+        [](const Buffers& b) {                              \
+          (void)b;                                          \
+          BARE(name)(__VA_ARGS__);                          \
+        } \
+  }
+
+const Collective collectives[] = {
+    COLLECTIVE(Barrier, false, MPI_COMM_WORLD),
+    COLLECTIVE(Bcast, true, b.recv, b.bytes, MPI_BYTE, 0, MPI_COMM_WORLD),
+    COLLECTIVE(Reduce, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
+    COLLECTIVE(Allreduce, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
+    COLLECTIVE(Gather, true, b.send, b.bytes, MPI_BYTE, b.recv, b.bytes, MPI_BYTE, 0,
+               MPI_COMM_WORLD),
+    COLLECTIVE(Scatter, true, b.send, b.bytes, MPI_BYTE, b.recv, b.bytes, MPI_BYTE, 0,
+               MPI_COMM_WORLD),
+    COLLECTIVE(Allgather, true, b.send, b.bytes, MPI_BYTE, b.recv, b.bytes, MPI_BYTE,
+               MPI_COMM_WORLD),
+    COLLECTIVE(Alltoall, true, b.send, b.bytes, MPI_BYTE, b.recv, b.bytes, MPI_BYTE,
+               MPI_COMM_WORLD),
+};
+
+double slowest(double seconds) {
+  BARE(Allreduce)(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return seconds;
+}
+
+double time_of(void (*call)(const Buffers&), const Buffers& buffers, int repeats) {
+  BARE(Barrier)(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < repeats; ++i) call(buffers);
+  return slowest((MPI_Wtime() - begin) / repeats);
+}
+
+double median(std::vector<double>& times) {
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+void compare(const Collective& collective, const Buffers& buffers, int rounds, double seconds,
+             int rank) {
+  void (*const calls[])(const Buffers&) = {collective.bare, collective.tutti};
+  std::vector<double> times[2];
+  int repeats[2];
+  for (int i = 0; i < 2; ++i) {
+    (void)time_of(calls[i], buffers, 1);
+    const double once = time_of(calls[i], buffers, 3);
+    repeats[i] = std::clamp(static_cast<int>(seconds / once), 1, 2000);
+  }
+  for (int round = 0; round < rounds; ++round)
+    for (int i : {round % 2, 1 - round % 2})
+      times[i].push_back(time_of(calls[i], buffers, repeats[i]));
+  if (rank == 0)
+    std::printf("%s %d %.3f %.3f\n", collective.name, collective.sized ? buffers.bytes : 0,
+                median(times[0]) * 1e6, median(times[1]) * 1e6);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rounds = std::atoi(argv[1]);
+  const double seconds = std::atof(argv[2]);
+  for (const Collective& collective : collectives)
+    for (int i = 3; i < argc && (collective.sized || i == 3); ++i) {
+      const int bytes = std::atoi(argv[i]);
+      const auto all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks);
+      std::vector<char> send(all), recv(all);
+      compare(collective, {send.data(), recv.data(), bytes}, rounds, seconds, rank);
+    }
+  MPI_Finalize();
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
+
+pairs.py [--rounds N] [--seconds S]     writes results/DATE-MACHINE-nodes.json and .md
+
+Run it alone. The hosts share this machine's cores: what is compared is how much work there is, and
+who waits how. It says little of real networks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from cluster import HERE, Cluster
+from launchers import Layout
+from records import machine
+from records.recording import head, write
+from rig import ROOT
+from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
+
+SIZES = [8, 1024, 65536, 1 << 20]
+# As each MPI comes, and told to yield its core in a wait.
+SETTINGS: dict[str, dict[str, dict[str, str]]] = {
+    "as it comes": {"openmpi": {}, "mpich": {}, "impi": {}},
+    "told to yield": {
+        "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+        "impi": {"I_MPI_WAIT_MODE": "1"},
+    },
+}
+LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
+
+
+def program(mpi: Mpi) -> str:
+    source = HERE / "pairs.cc"
+    path = PROGRAMS / mpi.name / "cluster-pairs"
+    words = ["-O2", "-std=c++17", str(source), "-ldl", "-o"]
+    return str(built(path, [source], lambda new: mpi.run_compiler(*words, str(new))))
+
+
+def measure(cluster: Cluster, mpi: Mpi, layout: Layout, variables: dict[str, str], words: list):
+    """(collective, bytes, us of the MPI, us of Tutti) of each point."""
+    tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", **variables}
+    result = cluster.run(mpi, layout, [program(mpi), *map(str, [*words, *SIZES])], tutti, 600)
+    if result.code != 0:
+        raise SystemExit(f"{mpi.name} on {layout}: {result.code}\n{result.output}")
+    lines = [line.split() for line in result.output.splitlines()]
+    return [(a, int(b), float(c), float(d)) for a, b, c, d in (x for x in lines if len(x) == 4)]
+
+
+def mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def page(record: dict) -> str:
+    lines = [
+        "# Collectives between the rig's hosts, the MPI alone over Tutti (TUTTI_NODES=1)",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
+        f" {record['machine']['cores']} cores. Times in us: the MPI's, Tutti's, and how many times"
+        " as fast that is.",
+    ]
+    for run in record["runs"]:
+        ratios = [bare / tutti for _, _, bare, tutti in run["points"]]
+        lines += [
+            "",
+            f"## {run['mpi']}, {run['settings']}, {run['layout']} ranks",
+            "",
+            f"Geometric mean {mean(ratios):.2f}x, least {min(ratios):.2f}x.",
+            "",
+            "| collective | bytes | the MPI | Tutti | |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {a} | {b} | {c:.0f} | {d:.0f} | {c / d:.2f}x |" for a, b, c, d in run["points"]
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args()
+    record = {**head(machine.describe()), "runs": []}
+    with Cluster(hosts=4) as cluster:
+        for layout in LAYOUTS:
+            for settings, mpis in SETTINGS.items():
+                for mpi in [each for each in MAIN if each.name in mpis]:
+                    print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
+                    points = measure(
+                        cluster, mpi, layout, mpis[mpi.name], [options.rounds, options.seconds]
+                    )
+                    run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
+                    record["runs"].append(run | {"points": points})
+    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes"))
+    write(path, record, page(record))
+    print(f"Written to {path}.json and .md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

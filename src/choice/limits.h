@@ -53,15 +53,16 @@ inline constexpr std::size_t bounce_bytes = 256 * kib;
 // Between nodes.
 
 // A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or
-// Reduce of more goes along a chain of the leaders, else down a tree.
+// Reduce of more pieces than half of the nodes goes along a chain of the leaders, else down a tree.
 inline constexpr std::size_t wire_piece_bytes = 128 * kib;
-// An Allreduce of at most so many bytes is exchanged whole, in as few messages as can be; a larger
-// one in slices, each of which crosses a link twice.
-inline constexpr std::size_t doubled_bytes = 16 * kib;
-inline constexpr std::size_t ring_piece_bytes = 512 * kib;
-// The same of an Allgather, by the bytes of all its blocks.
-inline constexpr std::size_t doubled_allgather_bytes = 64 * kib;
-
+// An Allreduce is exchanged in slices, one a node, each of which crosses a link twice, if slices
+// have so many bytes; else whole, in as few messages as can be.
+inline constexpr std::size_t least_ring_slice_bytes = 4 * kib;
+inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
+// The same of an Allgather, by the bytes of a node's blocks in the mean.
+inline constexpr std::size_t least_ring_blocks_bytes = 16 * kib;
+// What a leader may need for the blocks of its node's members.
+inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;
 // Blocks of an Alltoall up to this size are worth the two copies more that one message between two
 // nodes costs, where it would be one between any two of their ranks.
 inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;

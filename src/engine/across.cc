@@ -12,8 +12,8 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 
 bool Across::performs(coll::Collective collective) { return algorithm_of(collective) != nullptr; }
 
-bool Across::performs(coll::Collective collective, const coll::Work& work) {
-  return performs(collective) && coll::leaders::serves(collective, work);
+bool Across::performs(coll::Collective collective, const coll::Work& work) const {
+  return performs(collective) && coll::leaders::serves(map_, collective, work);
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
@@ -21,8 +21,9 @@ bool Across::perform(coll::Collective collective, const coll::Work& work) {
                                                                       strict_};
   const fabric::Task task = algorithm_of(collective)(all, work);
   fabric::NodeHost& host = fabric_.host();
-  wire_.end_call();
-  return task.done() && !host.failed() && !host.has_read_in_vain();
+  const bool succeeded = task.done() && !host.failed() && !host.has_read_in_vain();
+  if (succeeded) wire_.end_call();
+  return succeeded;
 }
 
 }  // namespace tutti::engine

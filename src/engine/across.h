@@ -9,6 +9,7 @@
 #include "coll/work.h"
 #include "fabric/message_wire.h"
 #include "fabric/node_map.h"
+#include "os/occasion.h"
 
 namespace tutti::engine {
 
@@ -31,7 +32,7 @@ class Across {
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] static bool performs(coll::Collective collective);
-  [[nodiscard]] static bool performs(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const;
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
@@ -41,6 +42,8 @@ class Across {
   }
   // The same for a call that is under way in another thread, which meets that.
   void call_off() { wire_.call_off(); }
+  // Whether a member has met an error; one looks now and then.
+  [[nodiscard]] bool is_called_off() { return looking_.has_come() && wire_.is_called_off(); }
   // What this rank sent to other nodes since this was asked last.
   [[nodiscard]] fabric::MessageWire::Sent sent() { return wire_.sent(); }
 
@@ -50,6 +53,7 @@ class Across {
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
   bool strict_;
+  os::Occasion looking_{20};
 };
 
 }  // namespace tutti::engine

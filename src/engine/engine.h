@@ -86,7 +86,7 @@ class Team : public std::enable_shared_from_this<Team> {
     return across_ == nullptr || Across::performs(collective);
   }
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const {
-    return across_ == nullptr || Across::performs(collective, work);
+    return across_ == nullptr || across_->performs(collective, work);
   }
   [[nodiscard]] bool spans_nodes() const { return across_ != nullptr; }
 

@@ -81,11 +81,13 @@ int ErrorReporter::world_rank(int member) const {
 }
 
 int ErrorReporter::rank_of(int member) const {
-  return map_ == nullptr ? member : map_->members(map_->node())[static_cast<std::size_t>(member)];
+  if (across_ == nullptr) return member;
+  const fabric::NodeMap& map = across_->map();
+  return map.members(map.node())[static_cast<std::size_t>(member)];
 }
 
 int ErrorReporter::size() const {
-  return map_ == nullptr ? static_cast<int>(members_.size()) : map_->size();
+  return across_ == nullptr ? static_cast<int>(members_.size()) : across_->map().size();
 }
 
 bool ErrorReporter::find_mixup() {
@@ -213,6 +215,11 @@ fabric::Emergencies ErrorReporter::emergencies() {
                 self->size(), rank, describe(self->blocking_, theirs, text[0]),
                 self->rank_of(self->rank_),
                 describe(self->blocking_, self->call_(self->fabric_), text[1]));
+          },
+      .called_off =
+          [](void* context) {
+            Across* const across = static_cast<ErrorReporter*>(context)->across_;
+            return across != nullptr && across->is_called_off();
           },
       .messages_lost =
           [](void* context) {

@@ -12,13 +12,14 @@
 #include "engine/error_code.h"
 #include "engine/mixup.h"
 #include "engine/node.h"
-#include "fabric/node_map.h"
 #include "fabric/peers.h"
 
 namespace tutti::engine {
 
 // Whether a member of a collective gets nothing from it.
 [[nodiscard]] bool only_sends(coll::Collective collective, int rank, int root);
+
+class Across;
 
 class ErrorReporter {
  public:
@@ -42,7 +43,7 @@ class ErrorReporter {
   ErrorReporter& operator=(const ErrorReporter&) = delete;
 
   // Of a team of several nodes, whose members on this one are these; it outlives this.
-  void set_map(const fabric::NodeMap& map) { map_ = &map; }
+  void set_across(Across& across) { across_ = &across; }
 
   // The error of a collective that has failed: what this member has said, or `peer_error`.
   [[nodiscard]] ErrorCode error_code() const {
@@ -64,7 +65,7 @@ class ErrorReporter {
   std::span<fabric::Desk* const> desks_;
   int rank_;
   bool blocking_;
-  const fabric::NodeMap* map_ = nullptr;
+  Across* across_ = nullptr;
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
   fabric::Step (*first_step_)(const void*);

@@ -170,7 +170,8 @@ std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_
     return nullptr;
   }
   return std::shared_ptr<Team>(new Team(node, slice, std::move(members), rank,
-                                        (marks & devices_mark) != 0, std::move(links)));
+                                        links == nullptr && (marks & devices_mark) != 0,
+                                        std::move(links)));
 }
 
 namespace {
@@ -331,7 +332,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
   if (links != nullptr) {
     strict_ = links->strict;
     across_ = std::make_unique<Across>(std::move(*links), fabric_, *plans_);
-    reporter_.set_map(across_->map());
+    reporter_.set_across(*across_);
   }
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);

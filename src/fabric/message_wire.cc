@@ -7,14 +7,6 @@
 
 namespace tutti::fabric {
 
-bool MessageWire::is_left_behind() {
-  NodeHost& host = fabric_.host();
-  if (host.is_left_behind(fabric_.desks())) return true;
-  if (!messages_->is_called_off()) return false;
-  host.hear_of_error();
-  return true;
-}
-
 bool MessageWire::wait_for(Ticket ticket) {
   NodeHost& host = fabric_.host();
   std::int64_t polls = 0;
@@ -26,7 +18,8 @@ bool MessageWire::wait_for(Ticket ticket) {
     }
     failed_ = state == Messages::State::failed;
     if (++polls > polls_) host.give_core();
-    if (polls % polls_per_look == 0 && is_left_behind()) break;
+    if (polls % 32 == 0) Upkeep::while_waiting();
+    if (polls % polls_per_look == 0 && host.is_left_behind(fabric_.desks())) break;
   }
   if (!host.shares_core() && polls > 0)
     polls_ = polls > polls_ ? polls_ / 2 : std::min(polls_ + 1, most_polls);
@@ -37,6 +30,13 @@ bool MessageWire::wait_for(Ticket ticket) {
 void MessageWire::end_call() {
   if (scratch_bytes_ <= kept_scratch_bytes) return;
   scratch_.reset();
+  scratch_bytes_ = 0;
+}
+
+void MessageWire::abandon() {
+  messages_->abandon();
+  // A message that has begun may still be on its way from it or to it.
+  (void)scratch_.release();
   scratch_bytes_ = 0;
 }
 

@@ -44,12 +44,13 @@ class MessageWire {
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
 
-  // A call is over.
+  // A call has succeeded.
   void end_call();
   // Nothing is sent or received any more.
-  void abandon() { messages_->abandon(); }
+  void abandon();
   // Lets all members know that nobody can go on. Any thread may call this.
   void call_off() { messages_->call_off(); }
+  [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
   // What was sent since this was asked last.
   struct Sent {
     std::uint64_t messages = 0, bytes = 0;
@@ -58,8 +59,8 @@ class MessageWire {
 
  private:
   static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
-  // How often to look before the core is given away: half as often after a wait in which that was
-  // done, as another rank may have needed it, and once more after one in which it was not.
+  // How often to look before the core is given away. It adapts: half as often after a wait in which
+  // the core was given away, as another rank may have needed it; one look more after any other.
   static constexpr std::int64_t most_polls = 256;
   // After so many one looks whether the others are still there.
   static constexpr std::int64_t polls_per_look = 1024;
@@ -69,7 +70,6 @@ class MessageWire {
     return ++started_;
   }
   [[nodiscard]] bool wait_for(Ticket ticket);
-  [[nodiscard]] bool is_left_behind();
 
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fabric/node_map.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
@@ -16,6 +17,7 @@ NodeMap::NodeMap(std::span<const std::int32_t> hosts, int rank)
     node_of_[i] = known.first->second;
     place_of_[i] = sizes[static_cast<std::size_t>(node_of_[i])]++;
   }
+  largest_ = *std::max_element(sizes.begin(), sizes.end());
   first_.assign(sizes.size() + 1, 0);
   std::partial_sum(sizes.begin(), sizes.end(), first_.begin() + 1);
   for (std::size_t i = 0; i < hosts.size(); ++i) {

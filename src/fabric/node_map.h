@@ -33,11 +33,14 @@ class NodeMap {
   }
   // How many members the nodes before this one have.
   [[nodiscard]] int before(int node) const { return first_[static_cast<std::size_t>(node)]; }
+  // How many members the node with the most of them has.
+  [[nodiscard]] int largest() const { return largest_; }
   // Whether the ranks of each node follow each other.
   [[nodiscard]] bool in_order() const { return in_order_; }
 
  private:
   int rank_;
+  int largest_ = 0;
   bool in_order_ = true;
   std::vector<std::int32_t> node_of_, place_of_;  // by rank
   std::vector<std::int32_t> members_, first_;     // by node

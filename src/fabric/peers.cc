@@ -46,7 +46,12 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
                                                                       static_cast<int>(i));
     return true;
   }
-  if (!rank_waits || failed() || emergencies_.mixed_up == nullptr) return false;
+  if (!rank_waits || failed()) return false;
+  if (emergencies_.called_off != nullptr && emergencies_.called_off(emergencies_.context)) {
+    if (!fail()) emergencies_.peer_error(emergencies_.context, 0);
+    return true;
+  }
+  if (emergencies_.mixed_up == nullptr) return false;
   if (!emergencies_.mixed_up(emergencies_.context)) return false;
   (void)fail();
   return true;

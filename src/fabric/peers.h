@@ -31,6 +31,8 @@ struct Emergencies {
   bool (*mixed_up)(void* context) = nullptr;
   // The same as mismatch, of a member on another node: its rank in the communicator.
   void (*mismatch_across)(void* context, int rank, std::uint64_t theirs) = nullptr;
+  // Whether a member on another node has met an error.
+  bool (*called_off)(void* context) = nullptr;
   // A message between nodes could not be sent or received, or was not of the length awaited.
   void (*messages_lost)(void* context) = nullptr;
 };
@@ -83,14 +85,10 @@ class Peers {
   // itself is waiting, also: a member waits for this one in a call that does not match.
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
 
-  // For a wait that is about no member of this node: whether one of them is dead or has failed.
+  // in_vain() of a wait that is about no member of this node.
   [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks);
   void mismatch_across(int rank, std::uint64_t theirs) {
     if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs);
-  }
-  // A member on another node has met an error, and has said so.
-  void hear_of_error() {
-    if (!fail()) emergencies_.peer_error(emergencies_.context, 0);
   }
   void lose_messages() {
     if (!fail()) emergencies_.messages_lost(emergencies_.context);

@@ -152,7 +152,7 @@ bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
 }
 
 // Members on several nodes become a team, at their first blocking collective: they are all there,
-// and no other thread uses the communicator. `on_node`: by rank, as node_ranks().
+// and no other thread calls one. `on_node`: by rank, as node_ranks().
 template <class H>
 void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) {
   int rank = 0;
@@ -166,7 +166,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   for (const int each : map.members(map.node()))
     members.push_back(on_node[static_cast<std::size_t>(each)]);
 
-  typename Links<H>::Facts facts{
+  typename WorldLinks<H>::Facts facts{
       .devices = devices::present() || node_->has_devices(),
       .strict = node_->strict(),
       .rank_order = node_->order() == coll::Order::rank,
@@ -189,9 +189,14 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   auto team = engine::Team::join(node_, local | 1, std::move(members), place, false, state.why,
                                  std::move(links));
   facts.failed = team == nullptr;
-  if (!links_.agree(comm, facts)) facts.failed = true;
-  if (!facts.failed) state.team = std::move(team);
-  if (facts.failed && team != nullptr) state.why = "a node's segment is full";
+  if (!links_.agree(comm, facts)) return;
+  if (facts.failed) {
+    if (team != nullptr) state.why = "a node's segment is full";
+    return;
+  }
+  const std::lock_guard lock(settling_);
+  state.team = std::move(team);
+  if (state.revoked) state.team->revoke();
 }
 
 template <class H>
@@ -245,7 +250,11 @@ void Communicators<H>::revoke(H comm) {
   CommState* state = state_of(comm, false);
   if (state == nullptr) return;
   settle(comm, *state, false);  // others may wait in it
-  if (state->team != nullptr) state->team->revoke();
+  {
+    const std::lock_guard lock(settling_);  // a thread may be at its first collective
+    state->revoked = true;
+    if (state->team != nullptr) state->team->revoke();
+  }
   if (state->alone) {
     state->why = revoked_by_program;
     state->alone = false;

@@ -38,6 +38,7 @@ struct CommState {
   std::uint64_t name = 0;
   std::uint32_t children = 0;
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
+  bool revoked = false;             // before it was settled; under Communicators' lock
 };
 
 template <class H>
@@ -115,7 +116,7 @@ class Communicators {
   const Native<H>& native_;
   World<H>& world_;
   Absentees<H>& absentees_;
-  Links<H> links_;
+  WorldLinks<H> links_;
   int keyval_ = 0;
   bool leads_host_ = false;
   std::mutex settling_;

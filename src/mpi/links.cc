@@ -25,10 +25,20 @@ bool Tags::begin_choice(std::uint64_t name, Mask& taken) {
   return true;
 }
 
-int Tags::end_choice(std::uint64_t name, bool agreed, const Mask& taken) {
+void Tags::put_off_choice() {
   const std::lock_guard lock(mutex_);
   choosing_ = false;
-  if (!agreed) return -1;
+}
+
+void Tags::give_up_choice(std::uint64_t name, bool chooses) {
+  const std::lock_guard lock(mutex_);
+  if (chooses) choosing_ = false;
+  std::erase(waiting_, name);
+}
+
+int Tags::end_choice(std::uint64_t name, const Mask& taken) {
+  const std::lock_guard lock(mutex_);
+  choosing_ = false;
   std::erase(waiting_, name);
   for (std::size_t i = 0; i < words; ++i) {
     if (taken[i] == ~std::uint64_t{0}) continue;
@@ -46,7 +56,8 @@ void Tags::release(int tag) {
 
 template <class H>
 TaggedMessages<H>::~TaggedMessages() {
-  // What was given up may still come, and must not be taken for another's.
+  // What was given up, or sent to call off, may still come, and must not be taken for another's. So
+  // no later communicator that this rank is in has the tag.
   if (!abandoned_ && !called_off_) tags_.release(tag_);
 }
 
@@ -127,9 +138,10 @@ void TaggedMessages<H>::abandon() {
   parts_.clear();
 }
 
+// The messages are never received.
 template <class H>
 void TaggedMessages<H>::call_off() {
-  called_off_ = true;
+  if (called_off_.exchange(true)) return;
   int rank = 0;
   native_.comm_rank(comm_, &rank);
   for (const int other : world_ranks_) {
@@ -143,14 +155,19 @@ void TaggedMessages<H>::call_off() {
 
 template <class H>
 bool TaggedMessages<H>::is_called_off() {
-  int flag = 0;
   alignas(8) char status[64];
-  return native_.iprobe(native_.any_source, tag_of_errors(), comm_, &flag, status) == 0 &&
-         flag != 0;
+  for (std::size_t looks = std::min(most_looks, world_ranks_.size()); looks > 0; --looks) {
+    next_look_ = (next_look_ + 1) % world_ranks_.size();
+    int flag = 0;
+    if (native_.iprobe(world_ranks_[next_look_], tag_of_errors(), comm_, &flag, status) == 0 &&
+        flag != 0)
+      return true;
+  }
+  return false;
 }
 
 template <class H>
-void Links<H>::open(int host) {
+void WorldLinks<H>::open(int host) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   std::vector<std::int32_t> hosts(static_cast<std::size_t>(size));
@@ -166,14 +183,14 @@ void Links<H>::open(int host) {
 }
 
 template <class H>
-void Links<H>::close() {
+void WorldLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
   native_.comm_free(&comm_);
 }
 
 template <class H>
-bool Links<H>::either(H comm, std::uint64_t* words, int count) {
+bool WorldLinks<H>::either(H comm, std::uint64_t* words, int count) {
   return native_.small.allreduce(native_.in_place, words, count, native_.uint64, native_.bor,
                                  comm) == 0;
 }
@@ -194,29 +211,32 @@ constexpr std::uint64_t busy = 16;  // a thread of the member agrees on the tag 
 }  // namespace
 
 template <class H>
-bool Links<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
+bool WorldLinks<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
+  std::uint64_t here = 0;
+  if (!either(comm, &here, 1)) return false;
   for (;;) {
     std::array<std::uint64_t, Tags::words + 1> words;
     Tags::Mask taken;
     const bool chooses = tags_.begin_choice(name, taken);
     std::ranges::copy(taken, words.begin());
     words.back() = bits_of(facts) | (chooses ? 0 : busy);
-    const bool met = either(comm, words.data(), static_cast<int>(words.size()));
-    std::copy_n(words.begin(), Tags::words, taken.begin());
-    const bool agreed = met && (words.back() & busy) == 0;
-    if (chooses) tag = tags_.end_choice(name, agreed || !met, taken);
-    if (!met) return false;
-    if (!agreed) {
-      ::sched_yield();
-      continue;
+    if (!either(comm, words.data(), static_cast<int>(words.size()))) {
+      tags_.give_up_choice(name, chooses);
+      return false;
     }
-    facts = facts_from<Facts>(words.back());
-    return tag >= 0;
+    if ((words.back() & busy) == 0) {
+      std::copy_n(words.begin(), Tags::words, taken.begin());
+      tag = tags_.end_choice(name, taken);
+      facts = facts_from<Facts>(words.back());
+      return tag >= 0;
+    }
+    if (chooses) tags_.put_off_choice();
+    ::sched_yield();
   }
 }
 
 template <class H>
-bool Links<H>::agree(H comm, Facts& facts) {
+bool WorldLinks<H>::agree(H comm, Facts& facts) {
   std::uint64_t word = bits_of(facts);
   if (!either(comm, &word, 1)) return false;
   facts = facts_from<Facts>(word);
@@ -225,7 +245,7 @@ bool Links<H>::agree(H comm, Facts& facts) {
 
 template class TaggedMessages<int>;
 template class TaggedMessages<void*>;
-template class Links<int>;
-template class Links<void*>;
+template class WorldLinks<int>;
+template class WorldLinks<void*>;
 
 }  // namespace tutti::mpi

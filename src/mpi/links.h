@@ -18,7 +18,9 @@
 
 namespace tutti::mpi {
 
-// The tags of messages that are in use in this process.
+// The tags of messages that are in use in this process. Several threads may agree on one with the
+// members of their communicators. All members of a communicator are there before any of them
+// chooses, and the one with the lowest name goes first, so no two wait for each other.
 class Tags {
  public:
   static constexpr std::size_t words = 32;
@@ -26,11 +28,14 @@ class Tags {
   using Mask = std::array<std::uint64_t, words>;
 
   // Those that are taken, for an agreement about communicator `name`. False: another thread is
-  // agreeing on one; all taken then. Of several such threads, all processes let the one with the
-  // lowest name go first, so that no two wait for each other.
+  // agreeing on one; all taken then.
   [[nodiscard]] bool begin_choice(std::uint64_t name, Mask& taken);
-  // After a begin_choice() that was true. The lowest one that nobody has taken is taken; -1: none.
-  int end_choice(std::uint64_t name, bool agreed, const Mask& taken);
+  // After a begin_choice() that was true: it is to be made again.
+  void put_off_choice();
+  // There is no more to choose for `name`.
+  void give_up_choice(std::uint64_t name, bool chooses);
+  // After a begin_choice() that was true: the lowest one that nobody has taken is; -1: none.
+  [[nodiscard]] int end_choice(std::uint64_t name, const Mask& taken);
   void release(int tag);
 
  private:
@@ -61,7 +66,8 @@ class TaggedMessages : public fabric::Messages {
   bool is_called_off() override;
 
  private:
-  // Of what call_off() sends.
+  // Of what call_off() sends. One looks for it of so many members at a time.
+  static constexpr std::size_t most_looks = 64;
   [[nodiscard]] int tag_of_errors() const { return Tags::most + tag_; }
 
   // A message is one part, but a long one several: the MPI counts in int.
@@ -80,14 +86,15 @@ class TaggedMessages : public fabric::Messages {
   int tag_;
   std::vector<int> world_ranks_;
   std::deque<Part> parts_;
+  std::size_t next_look_ = 0;
   bool abandoned_ = false;
   std::atomic<bool> called_off_{false};
 };
 
 template <class H>
-class Links {
+class WorldLinks {
  public:
-  explicit Links(const Native<H>& native) : native_(native) {}
+  explicit WorldLinks(const Native<H>& native) : native_(native) {}
 
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to

@@ -41,7 +41,6 @@ void find_constants(Native<H>& native, const Library& mpi) {
   native.sum = resolve({"ompi_mpi_op_sum", 0x58000003, 0x21});
   native.bor = resolve({"ompi_mpi_op_bor", 0x58000008, 0x29});
   native.null_op = resolve({"ompi_mpi_op_null", 0x18000000, 0x20});
-  native.any_source = mpi.family == Family::mpich ? -2 : -1;
   native.in_place = reinterpret_cast<const void*>(mpi.family == Family::mpich ? -1l : 1l);
 }
 

@@ -46,7 +46,6 @@ struct Native : Completing<H> {
   H byte, uint64;
   H sum, bor, null_op;
   const void* in_place;
-  int any_source;
 
   void load(const Library& mpi);
 

@@ -49,7 +49,11 @@ def expected(layout: Layout) -> list[str]:
 @pytest.mark.parametrize(("mpi", "layout"), cases())
 def test_sums(cluster: Cluster, mpi: Mpi, layout: Layout, tutti: bool, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_REPORT": str(report)} if tutti else {}
+    variables = (
+        {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", "TUTTI_REPORT": str(report)}
+        if tutti
+        else {}
+    )
     program = str(mpi.compile("../cluster/sums.cc"))
     result = cluster.run(mpi, layout, [program], variables, limit_s=60)
     assert result.code == 0, result.output

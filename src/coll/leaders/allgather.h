@@ -56,6 +56,7 @@ Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
 template <Fabric F, Wire W>
 Task allgather(Members<F, W>& all, const Work& work) {
   const int me = all.map.node(), nodes = all.map.nodes();
+  if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
   const Packed packed(all.map, work.in);
   std::byte* const straight = packed.as_they_lie();
   std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
@@ -70,7 +71,7 @@ Task allgather(Members<F, W>& all, const Work& work) {
   const auto receive = [&](int from, int node) {
     return all.wire.receive(all.map.leader(from), memory + packed.begin(node), packed.bytes(node));
   };
-  if (packed.bytes() <= limits::doubled_allgather_bytes) {
+  if (packed.bytes() / static_cast<std::size_t>(nodes) <= limits::least_ring_blocks_bytes) {
     if (all.leads()) co_await pass_on_all(all, packed, memory);
     co_await bcast_on_node(all, memory, packed.bytes());
   } else {

@@ -105,7 +105,7 @@ Task large_allreduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
   // A slice is at most a piece, so that scratch is no longer than that.
   const std::size_t most =
-      nodes * std::max<std::size_t>(64, limits::ring_piece_bytes / element / 64 * 64);
+      nodes * std::max<std::size_t>(64, limits::most_ring_slice_bytes / element / 64 * 64);
   std::byte* heard = nullptr;
   if (all.leads())
     heard = all.wire.scratch(slice_of(std::min(most, work.count), nodes, 0).count * element);
@@ -115,8 +115,9 @@ Task large_allreduce(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 Task allreduce(Members<F, W>& all, const Work& work) {
-  return work.bytes() > limits::doubled_bytes ? large_allreduce(all, work)
-                                              : small_allreduce(all, work);
+  const auto nodes = static_cast<std::size_t>(all.map.nodes());
+  return work.bytes() / nodes > limits::least_ring_slice_bytes ? large_allreduce(all, work)
+                                                               : small_allreduce(all, work);
 }
 
 }  // namespace tutti::coll::leaders

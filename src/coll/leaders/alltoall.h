@@ -14,9 +14,9 @@ namespace tutti::coll::leaders {
 
 // Of one rank, in a call.
 template <Fabric F, Wire W>
-class Exchange {
+class PackedExchange {
  public:
-  Exchange(Members<F, W>& all, const Work& work)
+  PackedExchange(Members<F, W>& all, const Work& work)
       : all_(all),
         work_(work),
         near_(static_cast<std::size_t>(all.fabric.size())),
@@ -162,7 +162,8 @@ class Exchange {
 
 template <Fabric F, Wire W>
 Task alltoall(Members<F, W>& all, const Work& work) {
-  Exchange<F, W> exchange(all, work);
+  if (has_no_room(all, work.out[0], work.in[0])) co_return;
+  PackedExchange<F, W> exchange(all, work);
   co_await exchange.run();
 }
 

@@ -48,13 +48,18 @@ Task on_node(Members<F, W>& all, Collective collective, const Work& work) {
   co_await row_of<F>(all.plans, collective, work)->run(all.fabric, work);
 }
 
+// Whether a member sends more than it has room for itself, which ends the call.
+template <Fabric F, Wire W>
+[[nodiscard]] bool has_no_room(Members<F, W>& all, const Block& sent, const Block& room) {
+  if (sent.bytes <= room.bytes) return false;
+  all.fabric.truncation(all.fabric.rank(), sent.bytes, room.bytes);
+  return true;
+}
+
 // What a member that is alone on its node sends to itself.
 template <Fabric F, Wire W>
 void keep(Members<F, W>& all, const Block& to, const Block& from) {
-  if (from.bytes > to.bytes)
-    all.fabric.truncation(all.fabric.rank(), from.bytes, to.bytes);
-  else if (from.address != to.address)
-    detail::copy_block(to, from);
+  if (!has_no_room(all, from, to) && from.address != to.address) detail::copy_block(to, from);
 }
 
 // Bcast within the node, from the leader.

@@ -23,7 +23,7 @@ Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
   const std::size_t most = std::max<std::size_t>(1, limits::wire_piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
-  const Tree tree(all.map, work.root, pieces > 1);
+  const Tree tree(all.map, work.root, pieces);
   const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
   const std::size_t children = leads ? tree.children().size() : 0;
   const auto part = [&](std::size_t piece) {

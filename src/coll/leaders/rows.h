@@ -41,9 +41,19 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
 
 // Whether it serves this call; all members know that alike. It does not compute with operands that
 // only the rank's own threads may apply, nor with operations of the user, which may not commute.
-[[nodiscard]] inline bool serves(Collective collective, const Work& work) {
-  if (collective == Collective::alltoall) return work.bytes() <= limits::packed_alltoall_bytes;
-  return work.operands == nullptr && work.op != user_op && work.order == Order::tree;
+[[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
+  const auto near = static_cast<std::size_t>(map.largest());
+  const auto ranks = static_cast<std::size_t>(map.size());
+  switch (collective) {
+    case Collective::alltoall:
+      return work.bytes() <= limits::packed_alltoall_bytes &&
+             2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+    case Collective::gather:
+    case Collective::scatter:
+      return near * work.bytes() <= limits::most_packed_bytes;
+    default:
+      return work.operands == nullptr && work.op != user_op && work.order == Order::tree;
+  }
 }
 
 }  // namespace tutti::coll::leaders

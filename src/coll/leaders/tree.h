@@ -13,9 +13,12 @@ namespace tutti::coll::leaders {
 
 class Tree {
  public:
-  Tree(const NodeMap& map, int root, bool chain)
+  // `pieces`: in how many the message goes. A chain pays if it has enough to be full most of the
+  // time.
+  Tree(const NodeMap& map, int root, std::size_t pieces)
       : map_(map), root_(root), me_((map.node() - map.node_of(root) + map.nodes()) % map.nodes()) {
     const int nodes = map.nodes();
+    const bool chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
     if (me_ != 0) parent_ = leader(chain ? me_ - 1 : me_ & (me_ - 1));
     if (chain) {
       if (me_ + 1 < nodes) add(me_ + 1);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong, or nearly, on several hosts: errors CASE. Each rank prints what it should see,
+// or "not true". The programs are wrong where the case says so, and have MPI_ERRORS_RETURN.
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int g_rank, g_ranks;
+
+void expect(bool right, const char* what) {
+  std::printf("rank %d: %s%s\n", g_rank, right ? "" : "not true: ", what);
+  std::fflush(stdout);
+}
+
+MPI_Comm duplicate() {
+  MPI_Comm made;
+  MPI_Comm_dup(MPI_COMM_WORLD, &made);
+  MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+  return made;
+}
+
+// One rank sends more than anybody has room for: all hear of it, on all hosts.
+void too_much() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  std::vector<char> mine(1 << 20), all(8 * static_cast<std::size_t>(g_ranks));
+  const int sent = g_rank == 1 ? 1 << 20 : 8;
+  const int error = MPI_Allgather(mine.data(), sent, MPI_CHAR, all.data(), 8, MPI_CHAR, comm);
+  expect(error != MPI_SUCCESS, "an error");
+}
+
+// Rank 0, and it alone, meets an error on a communicator that the others then free. What it has
+// sent them ends none of their later ones.
+void stale() {
+  MPI_Comm comm = duplicate(), others;
+  MPI_Comm_split(MPI_COMM_WORLD, g_rank > 0, g_rank, &others);
+  MPI_Comm_set_errhandler(others, MPI_ERRORS_RETURN);
+  MPI_Barrier(comm);
+  char data[200];
+  const int error = MPI_Bcast(data, g_rank == 0 ? 50 : 100, MPI_CHAR, g_ranks - 1, comm);
+  expect((error != MPI_SUCCESS) == (g_rank == 0), "an error on rank 0");
+  if (g_rank == 0) return;
+  MPI_Comm_free(&comm);
+  bool right = true;
+  for (int i = 0; i < 20; ++i) {
+    MPI_Comm later;
+    MPI_Comm_dup(others, &later);
+    right = MPI_Barrier(later) == MPI_SUCCESS && right;
+    // One that waits long enough to look around.
+    if (g_rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    right = MPI_Barrier(later) == MPI_SUCCESS && right;
+    MPI_Comm_free(&later);
+  }
+  expect(right, "no error later");
+}
+
+// Threads of rank 0 come to the first collectives of two communicators in another order than the
+// other ranks.
+void meetings() {
+  MPI_Comm a = duplicate(), b = duplicate();
+  for (int turn = 0; turn < 2; ++turn, std::swap(a, b)) {
+    MPI_Comm first, second;
+    MPI_Comm_dup(a, &first);
+    MPI_Comm_dup(b, &second);
+    const auto wait = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    if (g_rank == 0) {
+      std::thread early([&] { MPI_Barrier(second); });
+      wait(100);
+      std::thread late([&] { MPI_Barrier(first); });
+      early.join();
+      late.join();
+    } else {
+      wait(200);
+      MPI_Barrier(first);
+      MPI_Barrier(second);
+    }
+  }
+  expect(true, "both meet");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &g_ranks);
+  if (std::strcmp(argv[1], "too_much") == 0) too_much();
+  if (std::strcmp(argv[1], "stale") == 0) stale();
+  if (std::strcmp(argv[1], "meetings") == 0) meetings();
+  MPI_Finalize();
+}

@@ -2,12 +2,13 @@
 // Every result of MPI_X under Tutti against the MPI's own, in one process: collective x datatype x
 // operation x count x root x in place x communicator. Compiled by each MPI's own mpicxx.
 //
-//   conformance [--stride N] [--expect WAY] [--reduce-in-place 0]
+//   conformance [--stride N] [--expect WAY] [--reduce-in-place 0] [--reduce-to-null 0]
 //
 // --stride N tries every Nth case (the same ones on all ranks): where ranks share cores, a PMPI
 // call can take a hundred milliseconds. --expect says which way large heap buffers must have gone.
-// --reduce-in-place 0 is for an MPI whose own MPI_Reduce crashes in place.
-// Ends with a line "conformance: N compared, N wrong".
+// --reduce-in-place 0 is for an MPI whose own MPI_Reduce crashes in place, --reduce-to-null 0 for
+// one that crashes where ranks that get no result have no place for one. Ends with a line
+// "conformance: N compared, N wrong".
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -28,6 +29,7 @@ long g_compared = 0, g_wrong = 0;
 long g_stride = 1, g_case = 0;
 int g_world_rank = 0;
 bool g_reduce_in_place = true;
+bool g_reduce_to_null = true;
 std::string g_expect;
 const char* (*g_last_way)() = nullptr;
 
@@ -293,9 +295,10 @@ void try_reduction(const Comm& comm, const Type& type, const Op& op, std::size_t
     if (comm.size > 1) check_way(large, "Allreduce", bytes);
     BARE(Allreduce)(send, b.theirs, n, type.handle, op.handle, comm.handle);
   } else {
-    MPI_Reduce(send, gets ? b.mine : nullptr, n, type.handle, op.handle, root, comm.handle);
+    const bool has = gets || !g_reduce_to_null;
+    MPI_Reduce(send, has ? b.mine : nullptr, n, type.handle, op.handle, root, comm.handle);
     if (comm.size > 1) check_way(large, "Reduce", bytes);
-    BARE(Reduce)(send, gets ? b.theirs : nullptr, n, type.handle, op.handle, root, comm.handle);
+    BARE(Reduce)(send, has ? b.theirs : nullptr, n, type.handle, op.handle, root, comm.handle);
   }
   if (gets)
     verdict(same(type, b.mine, b.theirs, count) && guarded(b.mine, bytes),
@@ -361,6 +364,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--stride") == 0) g_stride = std::atol(argv[i + 1]);
     if (std::strcmp(argv[i], "--expect") == 0) g_expect = argv[i + 1];
     if (std::strcmp(argv[i], "--reduce-in-place") == 0) g_reduce_in_place = argv[i + 1][0] != '0';
+    if (std::strcmp(argv[i], "--reduce-to-null") == 0) g_reduce_to_null = argv[i + 1][0] != '0';
   }
   g_last_way = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "tutti_last_way"));
   auto allocate = [] {

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs that are right, and hard for communicators of several nodes: spans WHAT [N].
+// Prints "spans: N wrong".
+#include <mpi.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "check.h"
+
+namespace {
+
+int rank = 0, size = 0;
+const MPI_Comm world = MPI_COMM_WORLD;
+
+MPI_Comm copy_of(MPI_Comm comm) {
+  MPI_Comm copy;
+  MPI_Comm_dup(comm, &copy);
+  return copy;
+}
+
+// The first rank is in MPI_Recv, which alone brings its nonblocking collective forward, until the
+// last one has that one's result. First on a communicator that has had no blocking one.
+int overlapped() {
+  int wrong = 0;
+  MPI_Comm comm = copy_of(world);
+  for (int round = 0; round < 20; ++round) {
+    const int count = round % 2 == 0 ? 1 : 300'000;
+    std::vector<int> data = rank == 0 ? values_of(0, count) : std::vector<int>(count, -1);
+    MPI_Request request;
+    MPI_Ibcast(data.data(), count, MPI_INT, 0, comm, &request);
+    int token = 1;
+    if (rank == 0) MPI_Recv(&token, 1, MPI_INT, size - 1, 5, comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == size - 1) MPI_Send(&token, 1, MPI_INT, 0, 5, comm);
+    wrong += data != values_of(0, count);
+    wrong += check_sum(comm, round + 1);
+  }
+  MPI_Comm_free(&comm);
+  return wrong;
+}
+
+// A nonblocking collective that ends only after the blocking ones in between.
+int outlasted() {
+  int wrong = 0;
+  MPI_Comm comm = copy_of(world);
+  for (int round = 0; round < 20; ++round) {
+    const int count = 100'000;
+    std::vector<int> mine = values_of(rank, count), sums(mine.size());
+    MPI_Request request;
+    MPI_Iallreduce(mine.data(), sums.data(), count, MPI_INT, MPI_SUM, comm, &request);
+    wrong += check_all(comm, 100 * round, round % size);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += sums != sums_of(size, count);
+  }
+  MPI_Comm_free(&comm);
+  return wrong;
+}
+
+// Long messages that nobody receives before the collectives are over.
+int outstanding() {
+  int wrong = 0;
+  const int count = 1 << 20, to = (rank + 1) % size, from = (rank + size - 1) % size;
+  for (int round = 0; round < 6; ++round) {
+    const std::vector<int> mine = values_of(rank, count);
+    std::vector<int> got(mine.size());
+    MPI_Request sent, received;
+    MPI_Isend(mine.data(), count, MPI_INT, to, 1, world, &sent);
+    wrong += check_all(world, 1 + 5000 * round, round % size);
+    MPI_Irecv(got.data(), count, MPI_INT, from, 1, world, &received);
+    wrong += check_all(world, 1 + 5000 * round, round % size);
+    MPI_Wait(&received, MPI_STATUS_IGNORE);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    wrong += got != values_of(from, count);
+  }
+  return wrong;
+}
+
+// A message whose sender goes into a collective before it is done, and whose receiver comes to the
+// collective only after it has got all.
+int awaited() {
+  int wrong = 0;
+  const int count = 1 << 20;
+  for (int round = 0; round < 10; ++round) {
+    const int from = round % size, to = (from + 1 + round / size) % size;
+    std::vector<int> data = values_of(from, count);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == from) MPI_Isend(data.data(), count, MPI_INT, to, 2, world, &request);
+    if (rank == to) {
+      data.assign(data.size(), -1);
+      MPI_Recv(data.data(), count, MPI_INT, from, 2, world, MPI_STATUS_IGNORE);
+      wrong += data != values_of(from, count);
+    }
+    MPI_Barrier(world);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  return wrong;
+}
+
+// Each thread has a communicator of its own; all have their first collective at the same time.
+int threads(int count) {
+  std::atomic<int> wrong{0}, ready{0};
+  std::vector<MPI_Comm> comms;
+  for (int i = 0; i < count; ++i) comms.push_back(copy_of(world));
+  std::vector<std::thread> all;
+  for (int i = 0; i < count; ++i)
+    // Ranks begin in different orders.
+    all.emplace_back([&, i] {
+      ++ready;
+      while (ready < count) std::this_thread::yield();
+      const MPI_Comm comm = comms[static_cast<std::size_t>((i + rank) % count)];
+      for (int round = 0; round < 200; ++round) wrong += check_sum(comm, 1 + round % 50 * 20);
+    });
+  for (std::thread& each : all) each.join();
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  return wrong;
+}
+
+// The first rank comes to two communicators by two threads, the others to one after the other: the
+// first of them must not have to wait for the second.
+int tangled(int rounds) {
+  std::atomic<int> wrong{0};
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm comms[] = {copy_of(world), copy_of(world)};
+    MPI_Comm first = comms[round % 2], second = comms[1 - round % 2];
+    if (rank == 0) {
+      std::thread other([&] { wrong += check_sum(second, 10); });
+      usleep(20'000);  // so that it is there before
+      wrong += check_sum(first, 10);
+      other.join();
+    } else {
+      usleep(40'000);
+      wrong += check_sum(first, 10);
+      wrong += check_sum(second, 10);
+    }
+    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  }
+  return wrong;
+}
+
+int cycles(int count) {
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    MPI_Comm comm = copy_of(world);
+    wrong += check_sum(comm, 1 + i % 7);
+    MPI_Comm_free(&comm);
+  }
+  return wrong;
+}
+
+// The `kind`th way to make a communicator; null where this rank is no member.
+MPI_Comm made(int kind, MPI_Comm node, int node_rank) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  const bool odd = rank % 2 == 1;
+  switch (kind % 8) {
+    case 0:
+      MPI_Comm_split(world, 0, -rank, &comm);
+      break;
+    case 1:
+      MPI_Comm_split(world, rank % 2, odd ? rank : -rank, &comm);
+      break;
+    case 2:  // one rank a node
+      MPI_Comm_split(world, node_rank == 0 ? 0 : MPI_UNDEFINED, -rank, &comm);
+      break;
+    case 3:  // on one node, in the other order
+      MPI_Comm_split(node, 0, -rank, &comm);
+      break;
+    case 4: {
+      MPI_Group all, reversed;
+      MPI_Comm_group(world, &all);
+      std::vector<int> ranks;
+      for (int i = size; i-- > 0;) ranks.push_back(i);
+      MPI_Group_incl(all, size, ranks.data(), &reversed);
+      MPI_Comm_create(world, reversed, &comm);
+      MPI_Group_free(&all);
+      MPI_Group_free(&reversed);
+      break;
+    }
+    case 5: {
+      MPI_Group all, ends;
+      const int ranks[] = {size - 1, 0};
+      MPI_Comm_group(world, &all);
+      MPI_Group_incl(all, 2, ranks, &ends);
+      if (rank == 0 || rank == size - 1) MPI_Comm_create_group(world, ends, 9, &comm);
+      MPI_Group_free(&all);
+      MPI_Group_free(&ends);
+      break;
+    }
+    case 6:  // the members of rank 0's node with those of the last one's, by turns
+      MPI_Comm_split(world, node_rank, (rank * 5) % 7, &comm);
+      break;
+    default:
+      MPI_Comm_dup(world, &comm);
+  }
+  return comm;
+}
+
+// Many that are alive at once, first used in another order than they were made in, and freed in yet
+// another one.
+int alive(int count) {
+  int wrong = 0, node_rank = 0;
+  MPI_Comm node;
+  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &node_rank);
+  std::vector<MPI_Comm> comms;
+  for (int i = 0; i < count; ++i) comms.push_back(made(i, node, node_rank));
+  for (int round = 0; round < 2; ++round)
+    for (int i = 0; i < count; ++i) {
+      MPI_Comm comm = comms[static_cast<std::size_t>((count - 1 - i) * 7 % count)];
+      int members = 0;
+      if (comm == MPI_COMM_NULL) continue;
+      MPI_Comm_size(comm, &members);
+      wrong += i % 10 == 0 ? check_all(comm, i % 33, i % members) : check_sum(comm, 3);
+    }
+  for (int i = 0; i < count; ++i) {
+    MPI_Comm& comm = comms[static_cast<std::size_t>(i * 11 % count)];
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
+  MPI_Comm_free(&node);
+  return wrong + check_all(world, 5, 0);
+}
+
+// As many duplicates at once as the MPI has, but at most `count`, each used once it is there.
+int crowded(int count) {
+  std::vector<MPI_Comm> comms;
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    comms.push_back(copy_of(world));
+    wrong += check_sum(comms.back(), 2);
+  }
+  for (int i = 0; i < count; i += 97) wrong += check_all(comms[static_cast<std::size_t>(i)], 3, 0);
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  MPI_Comm comm = copy_of(world);
+  wrong += check_sum(comm, 2);
+  MPI_Comm_free(&comm);
+  return wrong;
+}
+
+// Every root, from nothing to several MiB.
+int roots(int most) {
+  int wrong = 0;
+  MPI_Comm reversed = made(4, MPI_COMM_NULL, 0);
+  for (const int count : {0, 1, 2, 63, 1000, 5000, 20'000, 70'001, 400'000, 1'500'000})
+    if (count <= most)
+      for (int root = 0; root < (count > 100'000 ? 2 : size); ++root) {
+        wrong += check_all(world, count, root);
+        wrong += check_all(reversed, count, root);
+      }
+  MPI_Comm_free(&reversed);
+  return wrong;
+}
+
+void add(void* in, void* sum, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<int*>(sum)[i] += static_cast<int*>(in)[i];
+}
+
+// Tutti leaves these to the MPI, among those that it takes.
+int operations() {
+  int wrong = 0;
+  MPI_Op commuting, not_commuting;
+  MPI_Op_create(add, 1, &commuting);
+  MPI_Op_create(add, 0, &not_commuting);
+  MPI_Comm comm = copy_of(world);
+  for (int round = 0; round < 10; ++round)
+    for (MPI_Op op : {commuting, not_commuting, MPI_SUM}) {
+      const int count = 1 + round * 900;
+      std::vector<int> mine = values_of(rank, count), sums(mine.size());
+      MPI_Allreduce(mine.data(), sums.data(), count, MPI_INT, op, comm);
+      wrong += sums != sums_of(size, count);
+      MPI_Reduce(mine.data(), sums.data(), count, MPI_INT, op, round % size, comm);
+      wrong += rank == round % size && sums != sums_of(size, count);
+      MPI_Scan(mine.data(), sums.data(), count, MPI_INT, op, comm);
+      wrong += sums != sums_of(rank + 1, count);
+    }
+  MPI_Comm_free(&comm);
+  MPI_Op_free(&commuting);
+  MPI_Op_free(&not_commuting);
+  return wrong;
+}
+
+// Some free a communicator, and make and use the next one, while others still are in it.
+int freed(int rounds) {
+  int wrong = 0;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm comm = copy_of(world);
+    const int root = round % size;
+    std::vector<int> data = rank == root ? values_of(root, 9) : std::vector<int>(9, -1);
+    if (rank == (root + 1) % size && round % 10 == 0) usleep(5'000);
+    wrong += round % 3 == 0 ? check_sum(comm, 5) : 0;
+    MPI_Bcast(data.data(), 9, MPI_INT, root, comm);
+    wrong += data != values_of(root, 9);
+    MPI_Comm_free(&comm);
+    MPI_Comm half;
+    MPI_Comm_split(world, (rank + round) % 2, rank * (round % 2 == 0 ? 1 : -1), &half);
+    wrong += check_sum(half, 4);
+    MPI_Comm_free(&half);
+  }
+  return wrong;
+}
+
+// Members that only send run ahead of the others, by many calls.
+int ahead(int calls) {
+  int wrong = 0;
+  for (int call = 0; call < calls; ++call) {
+    int told = rank == 0 ? call : -1;
+    MPI_Bcast(&told, 1, MPI_INT, 0, world);
+    wrong += told != call;
+    int sum = 0;
+    MPI_Reduce(&told, &sum, 1, MPI_INT, MPI_SUM, size - 1, world);
+    wrong += rank == size - 1 && sum != size * call;
+  }
+  return wrong;
+}
+
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+// Without MPI_Init.
+int sessions() {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "spans", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Comm copy = copy_of(comm);
+  int wrong = 0;
+  for (int root = 0; root < size; ++root)
+    wrong += check_all(comm, 100 * root, root) + check_all(copy, 7, root);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, comm);
+  if (rank == 0) std::printf("spans: %d wrong\n", wrong);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+  MPI_Group_free(&group);
+  MPI_Session_finalize(&session);
+  return wrong != 0;
+}
+#endif
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = words[1];
+  const int n = count > 2 ? std::atoi(words[2]) : 0;
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  if (what == "sessions") return sessions();
+#endif
+  const bool of_threads = what == "threads" || what == "tangled";
+  const int level = what == "overlapped" ? n : of_threads ? 3 : 0;
+  constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+                            MPI_THREAD_MULTIPLE};
+  int provided = 0, wrong = -1;
+  MPI_Init_thread(nullptr, nullptr, levels[level], &provided);
+  MPI_Comm_rank(world, &rank);
+  MPI_Comm_size(world, &size);
+  if (what == "overlapped") wrong = overlapped();
+  if (what == "outlasted") wrong = outlasted();
+  if (what == "outstanding") wrong = outstanding();
+  if (what == "awaited") wrong = awaited();
+  if (what == "threads") wrong = threads(n);
+  if (what == "tangled") wrong = tangled(n);
+  if (what == "cycles") wrong = cycles(n);
+  if (what == "alive") wrong = alive(n);
+  if (what == "crowded") wrong = crowded(n);
+  if (what == "roots") wrong = roots(n);
+  if (what == "operations") wrong = operations();
+  if (what == "freed") wrong = freed(n);
+  if (what == "ahead") wrong = ahead(n);
+  wrong += 1000 * (provided < levels[level]);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, world);
+  if (rank == 0) std::printf("spans: %d wrong\n", wrong);
+  MPI_Finalize();
+  return wrong != 0;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every result against the MPI's own, by the programs of tests/mpi."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+from launchers import Layout
+from rig.mpis import INTEL, MAIN, MPICH, Mpi
+from spanning import LAYOUTS, SHORT, UNEQUAL, variables
+
+CASES = [
+    pytest.param(
+        mpi,
+        layout,
+        marks=[] if mpi is MPICH and layout is SHORT else [pytest.mark.whole],
+        id=f"{mpi.name} {layout}",
+    )
+    for mpi in MAIN
+    for layout in LAYOUTS
+]
+SERVED = ("Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather", "Allgatherv")
+
+
+def compared(
+    cluster: Cluster, mpi: Mpi, layout: Layout, words: list[str], report: Path
+) -> tuple[int, dict[str, Any]]:
+    """How many results were compared; and the report's calls, of those that have been served."""
+    settings = variables(mpi, TUTTI_REPORT=str(report))
+    result = cluster.run(mpi, layout, words, settings, limit_s=60)
+    found = re.search(r": (\d+) compared, (\d+) wrong", result.output)
+    assert result.code == 0 and found, result.output[-3000:]
+    assert int(found[2]) == 0
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    return int(found[1]), {name: row for name, row in calls.items() if name in SERVED}
+
+
+@pytest.mark.parametrize(("mpi", "layout"), CASES)
+def test_conformance(
+    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    whole = pytestconfig.getoption("--whole")
+    stride = 400 if not whole else 100 if layout is UNEQUAL else 30
+    words = [str(mpi.compile("conformance.cc")), "--stride", str(stride)]
+    # Intel MPI's own MPI_Reduce crashes where a rank that is alone on its host, and not the root,
+    # has no place for a result.
+    if mpi is INTEL:
+        words += ["--reduce-to-null", "0"]
+    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    assert count > 30
+    for name in ("Bcast", "Reduce", "Allreduce"):
+        # Operations of the user may not commute.
+        assert calls[name]["taken"] > 0.5 * calls[name]["seen"], calls
+        assert set(calls[name]["reasons"]) <= {
+            "no kernel for this datatype",
+            "its ranks are on several nodes",
+        }
+
+
+@pytest.mark.parametrize(("mpi", "layout"), CASES)
+def test_moves(
+    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    whole = pytestconfig.getoption("--whole")
+    cases = 30 if not whole else 60 if layout is UNEQUAL else 150
+    words = [str(mpi.compile("moves.cc")), "--cases", str(cases)]
+    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    assert count == cases * sum(layout.counts)
+    for name in ("Gather", "Scatter", "Allgather", "Allgatherv"):
+        assert calls[name]["taken"] == calls[name]["seen"], calls

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that are right, and hard for communicators of several hosts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+from launchers import Layout
+from rig.mpis import MAIN, MPICH, OPENMPI, Mpi
+from spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, changed_on, variables
+
+SEVERAL = "its ranks are on several nodes"
+# What spans.cc does, and what of it makes a short form.
+PROGRAMS = {
+    "overlapped 1": SHORT,  # MPI_THREAD_FUNNELED
+    "overlapped 2": None,
+    "overlapped 3": None,
+    "outlasted": None,
+    "outstanding": None,
+    "awaited": SHORT,
+    "threads 4": SHORT,
+    "cycles 3000": None,
+    "alive 300": SHORT,
+    "roots 5000": SHORT,
+    "roots 2000000": None,
+    "operations": None,
+    "freed 200": None,
+    "ahead 5000": None,
+    "sessions": None,
+}
+
+
+def whole_mpis(test: Any) -> Any:
+    """The test on every MPI, of which one makes a short form."""
+    marked = [
+        pytest.param(mpi, marks=[] if mpi is MPICH else [pytest.mark.whole], id=mpi.name)
+        for mpi in MAIN
+    ]
+    return pytest.mark.parametrize("mpi", marked)(test)
+
+
+def on_ranks(short: str, *others: str) -> Any:
+    """The test with what it changes on these ranks, of which the first make a short form."""
+    marked = [pytest.param(each, marks=pytest.mark.whole) for each in others]
+    return pytest.mark.parametrize("ranks", [short, *marked])
+
+
+def spans(cluster: Cluster, mpi: Mpi, layout: Layout, words: Sequence[str], **options: str) -> str:
+    """What the program and Tutti say."""
+    result = cluster.run(mpi, layout, words, variables(mpi, **options), limit_s=60)
+    assert result.code == 0, f"{result.code}: {result.output}"
+    assert "spans: 0 wrong" in result.output, result.output
+    return result.output
+
+
+def program(mpi: Mpi, what: str) -> list[str]:
+    return [str(mpi.compile("../cluster/spans.cc")), *what.split()]
+
+
+def cases() -> list[object]:
+    found: list[object] = []
+    for what, short in PROGRAMS.items():
+        for layout in LAYOUTS:
+            for mpi in MAIN:
+                quick = layout is short and mpi is MPICH
+                marks = [] if quick else [pytest.mark.whole]
+                name = f"{mpi.name} {layout} {what}"
+                found.append(pytest.param(mpi, layout, what, marks=marks, id=name))
+    return found
+
+
+@pytest.mark.parametrize(("mpi", "layout", "what"), cases())
+def test_spans(cluster: Cluster, mpi: Mpi, layout: Layout, what: str) -> None:
+    said = spans(cluster, mpi, layout, program(mpi, what))
+    assert said == "spans: 0 wrong\n"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("layout", [ALONE, SHORT], ids=str)
+def test_more_than_there_are_tags(cluster: Cluster, layout: Layout, tmp_path: Path) -> None:
+    """The other MPIs have no more than 2048 communicators."""
+    report = tmp_path / "report.json"
+    words = program(OPENMPI, "crowded 2300")
+    spans(cluster, OPENMPI, layout, words, TUTTI_REPORT=str(report))
+    row = calls_of(report)["Allreduce"]
+    # MPI_COMM_WORLD comes last, when there are tags again.
+    assert 0 < row["reasons"][SEVERAL] < 400 and row["taken"] > 2000
+
+
+def calls_of(report: Path) -> dict[str, Any]:
+    return {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+
+
+@whole_mpis
+@on_ranks("1", "0", "3", "2|3")
+def test_some_ranks_lack_the_option(cluster: Cluster, mpi: Mpi, ranks: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    words = [*changed_on(ranks, "unset TUTTI_NODES"), *program(mpi, "alive 40")]
+    spans(cluster, mpi, SHORT, words, TUTTI_REPORT=str(report))
+    row = calls_of(report)["Allreduce"]
+    assert row["reasons"][SEVERAL] > 10 and row["taken"] > 10
+    assert json.loads(report.read_text())["nodes"] == 2
+    words = [*changed_on(ranks, "unset TUTTI_NODES"), *program(mpi, "roots 5000")]
+    spans(cluster, mpi, SHORT, words, TUTTI_REPORT=str(report))
+    calls = calls_of(report)
+    assert all(row["taken"] == 0 for row in calls.values()), calls
+
+
+@whole_mpis
+@on_ranks("0", "1", "2|3")
+def test_some_ranks_are_without_tutti(cluster: Cluster, mpi: Mpi, ranks: str) -> None:
+    for what in ("alive 40", "roots 5000"):
+        words = [*changed_on(ranks, "unset LD_PRELOAD"), *program(mpi, what)]
+        said = spans(cluster, mpi, SHORT, words)
+        assert "runs without Tutti" in said or "run without Tutti" in said, said
+
+
+@whole_mpis
+@pytest.mark.parametrize("layout", [SHORT, UNEQUAL], ids=str)
+def test_one_rank_is_strict(cluster: Cluster, mpi: Mpi, layout: Layout) -> None:
+    for what in ("roots 5000", "alive 100", "ahead 500"):
+        words = [*changed_on("1", "export TUTTI_CHECK=strict"), *program(mpi, what)]
+        spans(cluster, mpi, layout, words)

@@ -54,7 +54,7 @@ inline constexpr std::size_t bounce_bytes = 256 * kib;
 
 // A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or
 // Reduce of more pieces than half of the nodes goes along a chain of the leaders, else down a tree.
-inline constexpr std::size_t wire_piece_bytes = 128 * kib;
+inline constexpr std::size_t wire_piece_bytes = 512 * kib;
 // An Allreduce is exchanged in slices, one a node, each of which crosses a link twice, if slices
 // have so many bytes; else whole, in as few messages as can be.
 inline constexpr std::size_t least_ring_slice_bytes = 4 * kib;

@@ -24,6 +24,7 @@ PROGRAMS = {
     "outstanding": None,
     "awaited": SHORT,
     "threads 4": SHORT,
+    "tangled 6": SHORT,
     "cycles 3000": None,
     "alive 300": SHORT,
     "roots 5000": SHORT,
@@ -33,18 +34,17 @@ PROGRAMS = {
     "ahead 5000": None,
     "sessions": None,
 }
-
-
-def whole_mpis(test: Any) -> Any:
-    """The test on every MPI, of which one makes a short form."""
-    marked = [
+# All of them, of which one makes a short form.
+whole_mpis = pytest.mark.parametrize(
+    "mpi",
+    [
         pytest.param(mpi, marks=[] if mpi is MPICH else [pytest.mark.whole], id=mpi.name)
         for mpi in MAIN
-    ]
-    return pytest.mark.parametrize("mpi", marked)(test)
+    ],
+)
 
 
-def on_ranks(short: str, *others: str) -> Any:
+def on_ranks(short: str, *others: str) -> pytest.MarkDecorator:
     """The test with what it changes on these ranks, of which the first make a short form."""
     marked = [pytest.param(each, marks=pytest.mark.whole) for each in others]
     return pytest.mark.parametrize("ranks", [short, *marked])

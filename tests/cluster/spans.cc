@@ -87,7 +87,7 @@ int awaited() {
   int wrong = 0;
   const int count = 1 << 20;
   for (int round = 0; round < 10; ++round) {
-    const int from = round % size, to = (from + 1 + round / size) % size;
+    const int from = round % size, to = (from + 1 + round / size % (size - 1)) % size;
     std::vector<int> data = values_of(from, count);
     MPI_Request request = MPI_REQUEST_NULL;
     if (rank == from) MPI_Isend(data.data(), count, MPI_INT, to, 2, world, &request);
@@ -118,28 +118,6 @@ int threads(int count) {
     });
   for (std::thread& each : all) each.join();
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-  return wrong;
-}
-
-// The first rank comes to two communicators by two threads, the others to one after the other: the
-// first of them must not have to wait for the second.
-int tangled(int rounds) {
-  std::atomic<int> wrong{0};
-  for (int round = 0; round < rounds; ++round) {
-    MPI_Comm comms[] = {copy_of(world), copy_of(world)};
-    MPI_Comm first = comms[round % 2], second = comms[1 - round % 2];
-    if (rank == 0) {
-      std::thread other([&] { wrong += check_sum(second, 10); });
-      usleep(20'000);  // so that it is there before
-      wrong += check_sum(first, 10);
-      other.join();
-    } else {
-      usleep(40'000);
-      wrong += check_sum(first, 10);
-      wrong += check_sum(second, 10);
-    }
-    for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-  }
   return wrong;
 }
 
@@ -350,8 +328,7 @@ int main(int count, char** words) {
 #if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
   if (what == "sessions") return sessions();
 #endif
-  const bool of_threads = what == "threads" || what == "tangled";
-  const int level = what == "overlapped" ? n : of_threads ? 3 : 0;
+  const int level = what == "overlapped" ? n : what == "threads" ? 3 : 0;
   constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                             MPI_THREAD_MULTIPLE};
   int provided = 0, wrong = -1;
@@ -363,7 +340,6 @@ int main(int count, char** words) {
   if (what == "outstanding") wrong = outstanding();
   if (what == "awaited") wrong = awaited();
   if (what == "threads") wrong = threads(n);
-  if (what == "tangled") wrong = tangled(n);
   if (what == "cycles") wrong = cycles(n);
   if (what == "alive") wrong = alive(n);
   if (what == "crowded") wrong = crowded(n);

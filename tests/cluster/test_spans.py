@@ -24,7 +24,6 @@ PROGRAMS = {
     "outstanding": None,
     "awaited": SHORT,
     "threads 4": SHORT,
-    "tangled 6": SHORT,
     "cycles 3000": None,
     "alive 300": SHORT,
     "roots 5000": SHORT,

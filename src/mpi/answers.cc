@@ -27,7 +27,7 @@ int Answers<H>::fail(const Call<H>& call, engine::ErrorCode error_code) {
     return left;
   }
   const int code = code_of(error_code);
-  native_.comm_call_errhandler(call.site.comm, code);
+  tell_error(native_, call.site.comm, code);
   return code;
 }
 

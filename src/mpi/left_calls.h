@@ -77,7 +77,7 @@ int LeftCalls<H>::call_native(Function Forms<H, N, D, Request...>::*function,
     if (native != nullptr) return native(arguments...);
     const auto refuse = [&] {
       const int code = error_classes(native_.family).count;
-      native_.comm_call_errhandler(comm, code);
+      tell_error(native_, comm, code);
       return code;
     };
     return call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,

@@ -36,6 +36,7 @@ void find_constants(Native<H>& native, const Library& mpi) {
   native.null_request = resolve({"ompi_request_null", 0x2c000000, 0x180});
   native.null_type = resolve({"ompi_mpi_datatype_null", 0x0c000000, 0x200});
   native.errors_return = resolve({"ompi_mpi_errors_return", 0x54000001, 0x143});
+  native.errors_are_fatal = resolve({"ompi_mpi_errors_are_fatal", 0x54000000, 0x141});
   native.byte = resolve({"ompi_mpi_byte", 0x4c00010d, 0x247});
   native.uint64 = resolve({"ompi_mpi_uint64_t", 0x4c00083e, 0x259});
   native.sum = resolve({"ompi_mpi_op_sum", 0x58000003, 0x21});
@@ -62,6 +63,19 @@ void Native<H>::load(const Library& mpi) {
   find_constants(*this, mpi);
 }
 
+// The default handler ends all processes of the job. MPICH's ends those of the communicator at
+// most, and this one alone if it is called by MPI_Comm_call_errhandler; its launcher then leaves
+// those of other hosts.
+template <class H>
+void tell_error(const Native<H>& native, H comm, int code) {
+  H handler{};
+  if (native.comm_get_errhandler(comm, &handler) == 0) {
+    if (handler == native.errors_are_fatal) native.abort(native.world, code);
+    native.errhandler_free(&handler);
+  }
+  native.comm_call_errhandler(comm, code);
+}
+
 template <class H>
 H alone_of(const Native<H>& native, H comm) {
   H group{}, alone{}, made = native.null_comm;
@@ -78,6 +92,8 @@ H alone_of(const Native<H>& native, H comm) {
 
 template struct Native<int>;
 template struct Native<void*>;
+template void tell_error(const Native<int>&, int, int);
+template void tell_error(const Native<void*>&, void*, int);
 template int alone_of(const Native<int>&, int);
 template void* alone_of(const Native<void*>&, void*);
 

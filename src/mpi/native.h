@@ -42,7 +42,7 @@ struct Native : Completing<H> {
   Family family;
   H world, self_comm, null_comm;
   H null_info, null_request, null_type;
-  H errors_return;
+  H errors_return, errors_are_fatal;
   H byte, uint64;
   H sum, bor, null_op;
   const void* in_place;
@@ -66,6 +66,10 @@ struct Native : Completing<H> {
     }
   }
 };
+
+// Tells the communicator's error handler of an error, as the MPI does of its own.
+template <class H>
+void tell_error(const Native<H>& native, H comm, int code);
 
 // A communicator of this process alone, of the session that `comm` is of: the others need not know.
 // null_comm where the MPI makes none.

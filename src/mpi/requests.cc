@@ -52,7 +52,7 @@ int Requests<H>::begin(std::unique_ptr<Started<H>> started, void* request) {
   // The others may have begun: there is no way back to the MPI.
   if (const int code = give(*started, request); code != 0) {
     team->end_start();
-    native_.comm_call_errhandler(call.site.comm, code);
+    tell_error(native_, call.site.comm, code);
     return code;
   }
   started->collective = call.collective;
@@ -74,7 +74,7 @@ int Requests<H>::answer(std::unique_ptr<Started<H>> started, void* request) {
   Call<H>& call = started->call;
   if (const int code = answers_.answer(call); code != 0) return code;
   if (const int code = give(*started, request); code != 0) {
-    native_.comm_call_errhandler(call.site.comm, code);
+    tell_error(native_, call.site.comm, code);
     return code;
   }
   given_.add(*started);
@@ -214,7 +214,7 @@ int Requests<H>::tell(const Wanted& wanted, const std::vector<H>& before,
   // Of a communicator that is gone: to the world, if there is one.
   const bool gone = failed.call.team->disbanded();
   if (!gone || world_.has_world())
-    native_.comm_call_errhandler(gone ? native_.world : failed.call.site.comm, told);
+    tell_error(native_, gone ? native_.world : failed.call.site.comm, told);
   return told;
 }
 

@@ -84,6 +84,19 @@ void meetings() {
   expect(true, "both meet");
 }
 
+// The default error handler ends the job, on all hosts. Ranks of the last host are in no
+// collective.
+void fatal(bool on_one_host) {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  if (on_one_host) MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &comm);
+  std::vector<char> data(300);
+  MPI_Barrier(comm);
+  if (on_one_host && g_rank >= 2)
+    MPI_Recv(data.data(), 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Bcast(data.data(), g_rank % 2 == 0 ? 200 : 100, MPI_CHAR, 0, comm);
+  MPI_Barrier(comm);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,5 +107,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "too_much") == 0) too_much();
   if (std::strcmp(argv[1], "stale") == 0) stale();
   if (std::strcmp(argv[1], "meetings") == 0) meetings();
+  if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
+  if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);
   MPI_Finalize();
 }

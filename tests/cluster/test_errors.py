@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from cluster import HERE, Cluster
+from cluster import HERE, Cluster, Result
 from launchers import Layout
 from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
 
@@ -22,14 +22,27 @@ def program(mpi: Mpi) -> str:
     return str(built(path, [source], lambda new: mpi.run_compiler(*words, str(new))))
 
 
+def run(cluster: Cluster, mpi: Mpi, layout: Layout, case: str) -> Result:
+    tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
+    return cluster.run(mpi, layout, [program(mpi), case], tutti, 30)
+
+
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
     layout, expected = CASES[case]
-    tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
-    result = cluster.run(mpi, layout, [program(mpi), case], tutti, 60)
+    result = run(cluster, mpi, layout, case)
     assert result.code == 0, result.output
     lines = [
         line.split(": ", 1)[1] for line in result.output.splitlines() if line.startswith("rank ")
     ]
     assert {text: lines.count(text) for text in lines} == expected, result.output
+
+
+@pytest.mark.parametrize("case", ["fatal", "fatal_on_one_host"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None:
+    for _ in range(3):
+        result = run(cluster, mpi, Layout((2, 2)), case)
+        assert result.code not in (None, 0), result.output
+        assert "called different things" in result.output, result.output

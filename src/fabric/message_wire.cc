@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
-
 namespace tutti::fabric {
 
 bool MessageWire::wait_for(Ticket ticket) {
@@ -27,29 +25,10 @@ bool MessageWire::wait_for(Ticket ticket) {
   return !failed_ && !host.failed();
 }
 
-void MessageWire::end_call() {
-  if (scratch_bytes_ <= kept_scratch_bytes) return;
-  scratch_.reset();
-  scratch_bytes_ = 0;
-}
-
 void MessageWire::abandon() {
   messages_->abandon();
   // A message that has begun may still be on its way from it or to it.
-  (void)scratch_.release();
-  scratch_bytes_ = 0;
-}
-
-std::byte* MessageWire::scratch(std::size_t bytes) {
-  if (bytes <= scratch_bytes_) return scratch_.get();
-  scratch_.reset();
-  scratch_bytes_ = round_up(bytes, page_bytes);
-  scratch_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, scratch_bytes_)));
-  if (scratch_ == nullptr) {
-    log::fatal("out of memory: %zu bytes of scratch for a collective of several nodes", bytes);
-    std::abort();
-  }
-  return scratch_.get();
+  scratch_.abandon();
 }
 
 }  // namespace tutti::fabric

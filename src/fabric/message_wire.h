@@ -4,10 +4,8 @@
 // forward, and gives the core away where other ranks need it.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 
-#include "base/bits.h"
 #include "fabric/messages.h"
 #include "fabric/node.h"
 #include "fabric/wire.h"
@@ -42,10 +40,10 @@ class MessageWire {
   void mismatch(int member, std::uint64_t theirs) {
     fabric_.host().mismatch_across(member, theirs);
   }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
   // A call has succeeded.
-  void end_call();
+  void end_call() { scratch_.tidy(); }
   // Nothing is sent or received any more.
   void abandon();
   // Lets all members know that nobody can go on. Any thread may call this.
@@ -58,7 +56,6 @@ class MessageWire {
   [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 
  private:
-  static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
   // How often to look before the core is given away. It adapts: half as often after a wait in which
   // the core was given away, as another rank may have needed it; one look more after any other.
   static constexpr std::int64_t most_polls = 256;
@@ -71,18 +68,13 @@ class MessageWire {
   }
   [[nodiscard]] bool wait_for(Ticket ticket);
 
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-
   std::unique_ptr<Messages> messages_;
   NodeFabric& fabric_;
   std::int64_t polls_;
   Ticket started_ = 0, done_ = 0;
   bool failed_ = false;
   Sent sent_;
-  std::unique_ptr<std::byte, Free> scratch_;
-  std::size_t scratch_bytes_ = 0;
+  Scratch scratch_;
 };
 static_assert(Wire<MessageWire>);
 

@@ -98,20 +98,4 @@ void Peers::write(int peer, const Card& card, std::size_t offset, const void* fr
   if (!status.ok()) give_up(peer, status);
 }
 
-void Peers::free_scratch() {
-  scratch_.reset();
-  scratch_bytes_ = 0;
-}
-
-void Peers::grow_scratch(std::size_t bytes) {
-  void* memory = std::aligned_alloc(page_bytes, round_up(bytes, page_bytes));
-  if (memory == nullptr) {
-    log::fatal("out of memory: %zu bytes of scratch for a collective", bytes);
-    std::abort();
-  }
-  if (scratch_bytes_ > 0) std::memcpy(memory, scratch_.get(), scratch_bytes_);
-  scratch_.reset(static_cast<std::byte*>(memory));
-  scratch_bytes_ = bytes;
-}
-
 }  // namespace tutti::fabric

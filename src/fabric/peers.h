@@ -5,7 +5,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "arch/arch.h"
 #include "commons/commons.h"
 #include "fabric/desk_fabric.h"
+#include "fabric/scratch.h"
 
 namespace tutti::fabric {
 
@@ -132,16 +132,11 @@ class Peers {
   }
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);
   void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes);
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
-    if (bytes > scratch_bytes_) [[unlikely]]
-      grow_scratch(bytes);
-    return scratch_.get();
-  }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
   // Between two collectives: gives back what only a large one needed. The last one moved `moved`
   // bytes.
   void tidy(std::size_t moved) {
-    if (scratch_bytes_ > kept_scratch_bytes) [[unlikely]]
-      free_scratch();
+    scratch_.tidy();
     if (transports_.windows != nullptr) transports_.windows->moved(moved, peers_.size() - 1);
   }
 
@@ -150,9 +145,6 @@ class Peers {
 
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
-  static constexpr std::size_t kept_scratch_bytes = std::size_t{256} << 10;
-  void grow_scratch(std::size_t bytes);
-  void free_scratch();
   [[nodiscard]] bool meet_loss();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
@@ -167,11 +159,7 @@ class Peers {
   bool timed_ = false;
   std::uint64_t work_began_ = 0;
   std::uint64_t work_ticks_ = 0;
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  std::unique_ptr<std::byte, Free> scratch_;
-  std::size_t scratch_bytes_ = 0;
+  Scratch scratch_;
   struct {
     const void* buffer = nullptr;
     std::size_t bytes = 0;

@@ -97,8 +97,8 @@ void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
 template <class H>
 bool Absentees<H>::is_over(H* request) {
   int over = 1;
-  alignas(8) char status[64];  // larger than any family's
-  if (*request != native_.null_request && native_.test(request, &over, status) != 0) over = 1;
+  AnyStatus status;
+  if (*request != native_.null_request && native_.test(request, &over, &status) != 0) over = 1;
   return over != 0;
 }
 

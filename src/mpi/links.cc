@@ -99,26 +99,18 @@ bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes) {
 
 template <class H>
 fabric::Messages::State TaggedMessages<H>::test_oldest() {
-  // Who waits gives the core away by itself.
-  const bool yields = native_.set_yields != nullptr && native_.set_yields(false);
-  const State state = test_parts();
-  if (yields) native_.set_yields(true);
-  return state;
-}
-
-template <class H>
-fabric::Messages::State TaggedMessages<H>::test_parts() {
+  const CoreKept<H> kept(native_);
   while (!parts_.empty()) {
     Part& oldest = parts_.front();
     int over = 0, count = 0;
-    alignas(8) char status[64];  // larger than any family's
-    if (native_.test(&oldest.request, &over, status) != 0) {
+    AnyStatus status;
+    if (native_.test(&oldest.request, &over, &status) != 0) {
       parts_.pop_front();
       return State::failed;
     }
     if (!over) return State::pending;
     if (oldest.awaited >= 0 &&
-        (native_.get_count(status, native_.byte, &count) != 0 || count != oldest.awaited))
+        (native_.get_count(&status, native_.byte, &count) != 0 || count != oldest.awaited))
       return State::failed;
     const bool last = oldest.last;
     parts_.pop_front();
@@ -155,11 +147,11 @@ void TaggedMessages<H>::call_off() {
 
 template <class H>
 bool TaggedMessages<H>::is_called_off() {
-  alignas(8) char status[64];
+  AnyStatus status;
   for (std::size_t looks = std::min(most_looks, world_ranks_.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % world_ranks_.size();
     int flag = 0;
-    if (native_.iprobe(world_ranks_[next_look_], tag_of_errors(), comm_, &flag, status) == 0 &&
+    if (native_.iprobe(world_ranks_[next_look_], tag_of_errors(), comm_, &flag, &status) == 0 &&
         flag != 0)
       return true;
   }

@@ -76,7 +76,6 @@ class TaggedMessages : public fabric::Messages {
     std::int64_t awaited = -1;  // bytes, where it is received
     bool last = true;
   };
-  [[nodiscard]] State test_parts();
   template <class Start>
   bool start(std::size_t bytes, bool receives, Start start);
 

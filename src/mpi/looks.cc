@@ -15,10 +15,6 @@ bool Looks<H>::begin() {
   const auto ignore = [](void*) { return 0; };
   const auto cancel = [](void*, int) { return 0; };
   if (native_.grequest_start(query, ignore, cancel, nullptr, &unfinished_) != 0) return false;
-  if (native_.set_yields != nullptr) {
-    yields_ = native_.set_yields(false);
-    native_.set_yields(yields_);
-  }
   fabric::Upkeep::set(look, [] { engine::look_for_losses(); });
   return true;
 }
@@ -27,12 +23,11 @@ template <class H>
 void Looks<H>::look() {
   const Native<H>& native = self_->native_;
   int over = 0;
-  alignas(8) char status[64];  // larger than any family's
-  // A look is no wait: where it would give the core away, it would take as long as others compute,
-  // and who waits yields by itself.
-  if (self_->yields_) native.set_yields(false);
-  native.request_get_status(self_->unfinished_, &over, status);
-  if (self_->yields_) native.set_yields(true);
+  AnyStatus status;
+  {
+    const CoreKept<H> kept(native);
+    native.request_get_status(self_->unfinished_, &over, &status);
+  }
   progress::Driver& driver = engine::driver();
   if (driver.outstanding() != 0) driver.drive();
 }
@@ -40,9 +35,9 @@ void Looks<H>::look() {
 template <class H>
 void Looks<H>::end() {
   fabric::Upkeep::set(nullptr);
-  alignas(8) char status[64];
+  AnyStatus status;
   native_.grequest_complete(unfinished_);
-  native_.wait(&unfinished_, status);
+  native_.wait(&unfinished_, &status);
 }
 
 template class Looks<int>;

@@ -25,8 +25,7 @@ class Looks {
   static inline Looks* self_ = nullptr;
 
   const Native<H>& native_;
-  H unfinished_{};       // the request
-  bool yields_ = false;  // Native::set_yields, outside of looks
+  H unfinished_{};  // the request
 };
 
 }  // namespace tutti::mpi

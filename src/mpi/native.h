@@ -67,6 +67,29 @@ struct Native : Completing<H> {
   }
 };
 
+// A status of any family.
+struct AnyStatus {
+  alignas(8) char bytes[64];
+};
+
+// While it lives, Open MPI's progress does not give the core away: whoever waits does that by
+// itself, and whoever only looks would come back when others have computed.
+template <class H>
+class CoreKept {
+ public:
+  explicit CoreKept(const Native<H>& native)
+      : native_(native), yields_(native.set_yields != nullptr && native.set_yields(false)) {}
+  ~CoreKept() {
+    if (yields_) native_.set_yields(true);
+  }
+  CoreKept(const CoreKept&) = delete;
+  CoreKept& operator=(const CoreKept&) = delete;
+
+ private:
+  const Native<H>& native_;
+  bool yields_;
+};
+
 // Tells the communicator's error handler of an error, as the MPI does of its own.
 template <class H>
 void tell_error(const Native<H>& native, H comm, int code);

@@ -14,12 +14,12 @@ import math
 import sys
 from pathlib import Path
 
-from cluster import HERE, Cluster
+from cluster import Cluster
 from launchers import Layout
 from records import machine
 from records.recording import head, write
 from rig import ROOT
-from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
+from rig.mpis import LIBRARY, MAIN, Mpi
 
 SIZES = [8, 1024, 65536, 1 << 20]
 # As each MPI comes, and told to yield its core in a wait.
@@ -33,17 +33,11 @@ SETTINGS: dict[str, dict[str, dict[str, str]]] = {
 LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
 
 
-def program(mpi: Mpi) -> str:
-    source = HERE / "pairs.cc"
-    path = PROGRAMS / mpi.name / "cluster-pairs"
-    words = ["-O2", "-std=c++17", str(source), "-ldl", "-o"]
-    return str(built(path, [source], lambda new: mpi.run_compiler(*words, str(new))))
-
-
 def measure(cluster: Cluster, mpi: Mpi, layout: Layout, variables: dict[str, str], words: list):
     """(collective, bytes, us of the MPI, us of Tutti) of each point."""
     tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", **variables}
-    result = cluster.run(mpi, layout, [program(mpi), *map(str, [*words, *SIZES])], tutti, 600)
+    program = str(mpi.compile("../cluster/pairs.cc", "-O2"))
+    result = cluster.run(mpi, layout, [program, *map(str, [*words, *SIZES])], tutti, 600)
     if result.code != 0:
         raise SystemExit(f"{mpi.name} on {layout}: {result.code}\n{result.output}")
     lines = [line.split() for line in result.output.splitlines()]

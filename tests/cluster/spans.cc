@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "../mpi/session.h"
 #include "check.h"
 
 namespace {
@@ -295,15 +296,11 @@ int ahead(int calls) {
   return wrong;
 }
 
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#if HAS_SESSIONS
 // Without MPI_Init.
 int sessions() {
   MPI_Session session;
-  MPI_Group group;
-  MPI_Comm comm;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-  MPI_Comm_create_from_group(group, "spans", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm comm = begin_session(&session, "spans");
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   MPI_Comm copy = copy_of(comm);
@@ -314,7 +311,6 @@ int sessions() {
   if (rank == 0) std::printf("spans: %d wrong\n", wrong);
   MPI_Comm_free(&copy);
   MPI_Comm_free(&comm);
-  MPI_Group_free(&group);
   MPI_Session_finalize(&session);
   return wrong != 0;
 }
@@ -325,7 +321,7 @@ int sessions() {
 int main(int count, char** words) {
   const std::string what = words[1];
   const int n = count > 2 ? std::atoi(words[2]) : 0;
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#if HAS_SESSIONS
   if (what == "sessions") return sessions();
 #endif
   const int level = what == "overlapped" ? n : what == "threads" ? 3 : 0;

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from cluster import HERE, Cluster, Result
+from cluster import Cluster, Result
 from launchers import Layout
-from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
+from rig.mpis import LIBRARY, MAIN, Mpi
 
 CASES = {
     "too_much": (Layout((2, 2)), {"an error": 4}),
@@ -15,16 +15,10 @@ CASES = {
 }
 
 
-def program(mpi: Mpi) -> str:
-    source = HERE / "errors.cc"
-    words = ["-O1", "-std=c++17", "-pthread", str(source), "-o"]
-    path = PROGRAMS / mpi.name / "cluster-errors"
-    return str(built(path, [source], lambda new: mpi.run_compiler(*words, str(new))))
-
-
 def run(cluster: Cluster, mpi: Mpi, layout: Layout, case: str) -> Result:
+    words = [str(mpi.compile("../cluster/errors.cc", "-pthread")), case]
     tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
-    return cluster.run(mpi, layout, [program(mpi), case], tutti, 30)
+    return cluster.run(mpi, layout, words, tutti, 30)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -42,7 +36,13 @@ def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
 @pytest.mark.parametrize("case", ["fatal", "fatal_on_one_host"])
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None:
-    for _ in range(3):
-        result = run(cluster, mpi, Layout((2, 2)), case)
-        assert result.code not in (None, 0), result.output
+    # On hosts of its own: an MPI that is killed leaves files in /dev/shm.
+    with Cluster(hosts=len(cluster.names)) as own:
+        results = [run(own, mpi, Layout((2, 2)), case) for _ in range(3)]
+    for result in results:
+        assert result.code != 0, result.output
         assert "called different things" in result.output, result.output
+    # Open MPI's launcher does not always end when two ranks abort at once: in 1 of 80 runs without
+    # Tutti, too.
+    hanging = [result.output for result in results if result.code is None]
+    assert len(hanging) <= (mpi.name == "openmpi"), hanging

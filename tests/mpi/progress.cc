@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <vector>
 
+#include "session.h"
+
 namespace {
 
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#if HAS_SESSIONS
 MPI_Session session;
 
 MPI_Comm begin(bool sessions) {
@@ -17,13 +19,7 @@ MPI_Comm begin(bool sessions) {
     MPI_Init(nullptr, nullptr);
     return MPI_COMM_WORLD;
   }
-  MPI_Group group;
-  MPI_Comm comm;
-  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-  MPI_Comm_create_from_group(group, "progress", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-  MPI_Group_free(&group);
-  return comm;
+  return begin_session(&session, "progress");
 }
 void end(bool sessions, MPI_Comm comm) {
   if (!sessions) {

@@ -8,6 +8,7 @@
 #include "support/plans.h"
 #include "support/scene.h"
 #include "support/seeds.h"
+#include "support/transports.h"
 
 namespace tutti::test {
 namespace {
@@ -27,8 +28,8 @@ std::string run(Collective collective, std::uint64_t seed) {
   const int ranks = detail::draw_ranks(random);
   Scene scene(draw_led_script<SimFabric, SimWire>(random, collective, ranks));
   const std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
-  const auto bits = random() % 8;
-  Simulator simulator(hosts, random(), {(bits & 1) != 0 || bits == 0, (bits & 2) != 0, true});
+  const lab::SimTransports transports = draw_transports(random);
+  Simulator simulator(hosts, random(), transports);
   SimMail mail(ranks);
   std::vector<SimWire> wires;
   for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);

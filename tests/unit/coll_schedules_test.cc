@@ -7,6 +7,7 @@
 #include "lab/sim.h"
 #include "support/scene.h"
 #include "support/seeds.h"
+#include "support/transports.h"
 
 namespace tutti::test {
 namespace {
@@ -15,12 +16,6 @@ using lab::SimFabric;
 using lab::Simulator;
 
 class Schedules : public ::testing::TestWithParam<Algorithm> {};
-
-lab::SimTransports draw_transports(std::mt19937_64& random) {
-  const auto bits = random() % 8;
-  if (bits == 0) return {};  // each buffer another way
-  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
-}
 
 // Mostly young teams; some are about to see a counter of 32 bits, or a share's of 40, go round.
 fabric::Step draw_start(std::mt19937_64& random) {

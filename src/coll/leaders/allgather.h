@@ -16,10 +16,6 @@ Task gather_on_node(Members<F, W>& all, const Work& work, const Packed& packed, 
   if (all.leads()) places = packed.on_node(all.map.node(), memory);
   const bool there =
       all.leads() && work.out[0].layout == nullptr && work.out[0].address == places[0].address;
-  if (all.alone_on_node()) {
-    if (!there) keep(all, places[0], work.out[0]);
-    co_return;
-  }
   const Work own{.count = work.count,
                  .element_bytes = work.element_bytes,
                  .root = all.leading_place(),

@@ -130,8 +130,7 @@ class PackedExchange {
   Task hand_out(Block mine, std::byte* place) {
     if (near_ == 1) co_return;
     std::vector<Block> places;
-    for (std::size_t q = 0; all_.leads() && q < near_; ++q)
-      places.push_back({place + q * mine.bytes, mine.bytes, nullptr});
+    if (all_.leads()) places = equal_places(place, mine.bytes, near_);
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = places,

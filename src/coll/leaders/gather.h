@@ -7,14 +7,6 @@
 
 namespace tutti::coll::leaders {
 
-// On a leader, what blocks of its node's members fill: as many bytes each as `work` says.
-inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, int members) {
-  std::vector<Block> places;
-  for (int i = 0; i < members; ++i)
-    places.push_back({memory + static_cast<std::size_t>(i) * bytes, bytes, nullptr});
-  return places;
-}
-
 template <Fabric F, Wire W>
 Task gather_to_root(Members<F, W>& all, const Work& work) {
   const Packed packed(all.map, work.in);
@@ -27,13 +19,9 @@ Task gather_to_root(Members<F, W>& all, const Work& work) {
       last =
           all.wire.receive(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
   const std::vector<Block> blocks = packed.blocks_of(home);
-  Work own = work;
-  own.root = all.leading_place(work.root);
+  Work own = all.staged(work);
   own.in = blocks;
-  if (!all.alone_on_node())
-    co_await on_node(all, Collective::gather, own);
-  else if (!work.out.empty())
-    keep(all, blocks[0], work.out[0]);
+  co_await on_node(all, Collective::gather, own);
   co_await all.wire.done(last);
   if (straight != nullptr) co_return;
   for (int node = 0; node < nodes; ++node)
@@ -50,14 +38,10 @@ Task gather(Members<F, W>& all, const Work& work) {
   const std::size_t bytes = work.bytes(), members = static_cast<std::size_t>(all.fabric.size());
   std::byte* const memory = leads ? all.wire.scratch(members * bytes) : nullptr;
   std::vector<Block> places;
-  if (leads) places = equal_places(memory, bytes, all.fabric.size());
-  Work own = work;
-  own.root = all.leading_place(work.root);
+  if (leads) places = equal_places(memory, bytes, members);
+  Work own = all.staged(work);
   own.in = places;
-  if (!all.alone_on_node())
-    co_await on_node(all, Collective::gather, own);
-  else
-    pack(memory, work.out[0], 0, bytes);
+  co_await on_node(all, Collective::gather, own);
   if (leads) co_await all.wire.done(all.wire.send(work.root, memory, members * bytes));
 }
 

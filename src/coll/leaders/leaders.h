@@ -37,15 +37,25 @@ struct Members {
   [[nodiscard]] int leading_place(int root = nobody) const {
     return map.place_of(map.leader(map.node(), root));
   }
-  [[nodiscard]] bool alone_on_node() const { return fabric.size() == 1; }
+  // A call with a root, as a stage has it.
+  [[nodiscard]] Work staged(const Work& work) const {
+    Work own = work;
+    own.root = leading_place(work.root);
+    return own;
+  }
 };
 
-// A stage: a collective of this node's members, who must be several. `work` is as one of them has
-// it, and lives until the stage has ended.
+// A stage: a collective of this node's members, of which there may be one. `work` is as one of them
+// has it, and lives until the stage has ended.
 template <Fabric F, Wire W>
 Task on_node(Members<F, W>& all, Collective collective, const Work& work) {
-  all.fabric.begin_stage();
-  co_await row_of<F>(all.plans, collective, work)->run(all.fabric, work);
+  F& f = all.fabric;
+  if (f.size() > 1) {
+    f.begin_stage();
+    co_await row_of<F>(all.plans, collective, work)->run(f, work);
+  } else if (!run_alone(collective, work)) {
+    f.truncation(f.rank(), work.out[0].bytes, work.in[0].bytes);
+  }
 }
 
 // Whether a member sends more than it has room for itself, which ends the call.
@@ -56,16 +66,9 @@ template <Fabric F, Wire W>
   return true;
 }
 
-// What a member that is alone on its node sends to itself.
-template <Fabric F, Wire W>
-void keep(Members<F, W>& all, const Block& to, const Block& from) {
-  if (!has_no_room(all, from, to) && from.address != to.address) detail::copy_block(to, from);
-}
-
 // Bcast within the node, from the leader.
 template <Fabric F, Wire W>
 Task bcast_on_node(Members<F, W>& all, std::byte* data, std::size_t bytes, int root = nobody) {
-  if (all.alone_on_node()) co_return;
   const Work work{.recv = data, .count = bytes, .root = all.leading_place(root)};
   co_await on_node(all, Collective::bcast, work);
 }
@@ -74,17 +77,11 @@ Task bcast_on_node(Members<F, W>& all, std::byte* data, std::size_t bytes, int r
 template <Fabric F, Wire W>
 Task reduce_on_node(Members<F, W>& all, const Work& work, Slice part, std::byte* result,
                     int root = nobody) {
-  const std::byte* const mine =
-      static_cast<const std::byte*>(work.send) + part.begin * work.element_bytes;
   Work own = work;
-  own.send = mine;
+  own.send = static_cast<const std::byte*>(work.send) + part.begin * work.element_bytes;
   own.recv = all.leads(root) ? result : nullptr;
   own.count = part.count;
   own.root = all.leading_place(root);
-  if (all.alone_on_node()) {
-    if (mine != result) reduce::copy(result, mine, own.bytes());
-    co_return;
-  }
   co_await on_node(all, Collective::reduce, own);
 }
 

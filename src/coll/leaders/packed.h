@@ -9,6 +9,13 @@
 
 namespace tutti::coll::leaders {
 
+// Blocks of as many bytes each, one behind the other.
+inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, std::size_t count) {
+  std::vector<Block> places;
+  for (std::size_t i = 0; i < count; ++i) places.push_back({memory + i * bytes, bytes, nullptr});
+  return places;
+}
+
 // The places of `blocks`, one a rank, of which each has its own size.
 class Packed {
  public:

@@ -52,7 +52,7 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
     case Collective::scatter:
       return near * work.bytes() <= limits::most_packed_bytes;
     default:
-      return work.operands == nullptr && work.op != user_op && work.order == Order::tree;
+      return work.operands == nullptr && work.op != user_op;
   }
 }
 

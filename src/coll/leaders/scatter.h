@@ -3,7 +3,7 @@
 // node, packed. Of a Scatterv only the root knows the sizes, so there is none.
 #pragma once
 
-#include "coll/leaders/gather.h"
+#include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
 
@@ -20,13 +20,9 @@ Task scatter_from_root(Members<F, W>& all, const Work& work) {
     last = all.wire.send(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
   }
   const std::vector<Block> blocks = packed.blocks_of(home);
-  Work own = work;
-  own.root = all.leading_place(work.root);
+  Work own = all.staged(work);
   own.out = blocks;
-  if (!all.alone_on_node())
-    co_await on_node(all, Collective::scatter, own);
-  else if (!work.in.empty())
-    keep(all, work.in[0], blocks[0]);
+  co_await on_node(all, Collective::scatter, own);
   co_await all.wire.done(last);
 }
 
@@ -41,16 +37,12 @@ Task scatter(Members<F, W>& all, const Work& work) {
   std::vector<Block> places;
   if (leads) {
     std::byte* const memory = all.wire.scratch(members * bytes);
-    places = equal_places(memory, bytes, all.fabric.size());
+    places = equal_places(memory, bytes, members);
     co_await all.wire.done(all.wire.receive(work.root, memory, members * bytes));
   }
-  Work own = work;
-  own.root = all.leading_place(work.root);
+  Work own = all.staged(work);
   own.out = places;
-  if (!all.alone_on_node())
-    co_await on_node(all, Collective::scatter, own);
-  else
-    unpack(work.in[0], 0, places[0].address, bytes);
+  co_await on_node(all, Collective::scatter, own);
 }
 
 }  // namespace tutti::coll::leaders

@@ -8,6 +8,7 @@
 
 #include "base/collective.h"
 #include "fabric/fabric.h"
+#include "fabric/messages.h"
 
 namespace tutti::engine {
 
@@ -32,6 +33,7 @@ struct Account {
   Account& operator+=(const Account& other);
   // Counts one call; returns the name of its way.
   const char* add(std::size_t kind, std::size_t moved, fabric::Route route);
+  void add(std::size_t kind, const fabric::Sent& sent);
 };
 
 }  // namespace tutti::engine

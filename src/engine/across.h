@@ -9,15 +9,17 @@
 #include "coll/work.h"
 #include "fabric/message_wire.h"
 #include "fabric/node_map.h"
-#include "os/occasion.h"
+#include "progress/in_order_queue.h"
 
 namespace tutti::engine {
 
 // How such a team meets.
 struct Links {
   fabric::NodeMap map;
-  std::unique_ptr<fabric::Messages> messages;  // members are ranks in `map`
-  bool strict = false;                         // as Node::strict(), but of all nodes
+  // Of blocking collectives, and of nonblocking ones; members are ranks in `map`.
+  std::unique_ptr<fabric::Messages> messages, background_messages;
+  bool any_thread = false;  // may send and receive the latter, or only the rank's own
+  bool strict = false;      // as Node::strict(), but of all nodes
 };
 
 class Across {
@@ -28,7 +30,8 @@ class Across {
         wire_(std::move(links.messages), fabric),
         fabric_(fabric),
         plans_(plans),
-        strict_(links.strict) {}
+        strict_(links.strict),
+        background_{map_, std::move(links.background_messages), links.any_thread} {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] static bool performs(coll::Collective collective);
@@ -42,10 +45,12 @@ class Across {
   }
   // The same for a call that is under way in another thread, which meets that.
   void call_off() { wire_.call_off(); }
-  // Whether a member has met an error; one looks now and then.
-  [[nodiscard]] bool is_called_off() { return looking_.has_come() && wire_.is_called_off(); }
+  // Whether a member has met an error.
+  [[nodiscard]] bool is_called_off() { return wire_.is_called_off(); }
   // What this rank sent to other nodes since this was asked last.
-  [[nodiscard]] fabric::MessageWire::Sent sent() { return wire_.sent(); }
+  [[nodiscard]] fabric::Sent sent() { return wire_.sent(); }
+  // For the queue of nonblocking collectives, once.
+  [[nodiscard]] progress::OtherNodes& background() { return background_; }
 
  private:
   fabric::NodeMap map_;
@@ -53,7 +58,7 @@ class Across {
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
   bool strict_;
-  os::Occasion looking_{20};
+  progress::OtherNodes background_;
 };
 
 }  // namespace tutti::engine

@@ -81,13 +81,12 @@ int ErrorReporter::world_rank(int member) const {
 }
 
 int ErrorReporter::rank_of(int member) const {
-  if (across_ == nullptr) return member;
-  const fabric::NodeMap& map = across_->map();
-  return map.members(map.node())[static_cast<std::size_t>(member)];
+  if (map_ == nullptr) return member;
+  return map_->members(map_->node())[static_cast<std::size_t>(member)];
 }
 
 int ErrorReporter::size() const {
-  return across_ == nullptr ? static_cast<int>(members_.size()) : across_->map().size();
+  return map_ == nullptr ? static_cast<int>(members_.size()) : map_->size();
 }
 
 bool ErrorReporter::find_mixup() {
@@ -218,8 +217,8 @@ fabric::Emergencies ErrorReporter::emergencies() {
           },
       .called_off =
           [](void* context) {
-            Across* const across = static_cast<ErrorReporter*>(context)->across_;
-            return across != nullptr && across->is_called_off();
+            const auto* self = static_cast<const ErrorReporter*>(context);
+            return self->is_called_off_ != nullptr && self->is_called_off_();
           },
       .messages_lost =
           [](void* context) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,14 +13,13 @@
 #include "engine/error_code.h"
 #include "engine/mixup.h"
 #include "engine/node.h"
+#include "fabric/node_map.h"
 #include "fabric/peers.h"
 
 namespace tutti::engine {
 
 // Whether a member of a collective gets nothing from it.
 [[nodiscard]] bool only_sends(coll::Collective collective, int rank, int root);
-
-class Across;
 
 class ErrorReporter {
  public:
@@ -42,8 +42,11 @@ class ErrorReporter {
   ErrorReporter(const ErrorReporter&) = delete;
   ErrorReporter& operator=(const ErrorReporter&) = delete;
 
-  // Of a team of several nodes, whose members on this one are these; it outlives this.
-  void set_across(Across& across) { across_ = &across; }
+  // Of a team of several nodes, whose members on this one are these; the map outlives this.
+  void set_across(const fabric::NodeMap& map, std::function<bool()> is_called_off) {
+    map_ = &map;
+    is_called_off_ = std::move(is_called_off);
+  }
 
   // The error of a collective that has failed: what this member has said, or `peer_error`.
   [[nodiscard]] ErrorCode error_code() const {
@@ -65,7 +68,8 @@ class ErrorReporter {
   std::span<fabric::Desk* const> desks_;
   int rank_;
   bool blocking_;
-  Across* across_ = nullptr;
+  const fabric::NodeMap* map_ = nullptr;
+  std::function<bool()> is_called_off_;  // whether a member on another node has met an error
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
   fabric::Step (*first_step_)(const void*);

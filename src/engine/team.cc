@@ -94,6 +94,11 @@ const char* Account::add(std::size_t kind, std::size_t moved, fabric::Route rout
   return route_names[way];
 }
 
+void Account::add(std::size_t kind, const fabric::Sent& sent) {
+  messages[kind] += sent.messages;
+  message_bytes[kind] += sent.bytes;
+}
+
 progress::Driver& driver() {
   static auto* const value = new progress::Driver;
   return *value;
@@ -332,7 +337,7 @@ Team::Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> mem
   if (links != nullptr) {
     strict_ = links->strict;
     across_ = std::make_unique<Across>(std::move(*links), fabric_, *plans_);
-    reporter_.set_across(*across_);
+    reporter_.set_across(across_->map(), [this] { return across_->is_called_off(); });
   }
   const std::lock_guard lock(g_mutex);
   g_teams.push_back(this);
@@ -353,7 +358,9 @@ void Team::revoke() {
   leaving_.break_off();
   desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
   (void)host_.fail();
-  if (across_ != nullptr) across_->call_off();
+  if (across_ == nullptr) return;
+  across_->call_off();
+  if (background_ != nullptr) background_->queue.call_off();
 }
 
 bool Team::revoked() const { return desk().revoked.load(std::memory_order_relaxed) != 0; }
@@ -431,9 +438,7 @@ inline void Team::count(coll::Collective collective, std::size_t moved) {
     return;
   }
   t_last_way = account_.add(kind, moved, fabric::Route::messages);
-  const auto sent = across_->sent();
-  account_.messages[kind] += sent.messages;
-  account_.message_bytes[kind] += sent.bytes;
+  account_.add(kind, across_->sent());
 }
 
 // A call of its own, with a number of its own. It and the run() that follows have one outcome: a
@@ -478,12 +483,21 @@ ErrorCode Team::answer(bool left, coll::Collective collective, const coll::Work&
   return sent ? ErrorCode::none : ErrorCode::peer_error;
 }
 
+namespace {
+
+// Whether members on other nodes have to hear of it.
+bool tells(ErrorCode error_code) {
+  return error_code != ErrorCode::peer_error && error_code != ErrorCode::unasked;
+}
+
+}  // namespace
+
 ErrorCode Team::fail(coll::Collective collective, const coll::Work& work) {
   const ErrorCode error_code = reporter_.error_code();
   if (across_ != nullptr) {  // members on other nodes could not agree on what to leave to the MPI
     leaving_.end();
     leaving_.break_off();
-    across_->end(error_code != ErrorCode::peer_error && error_code != ErrorCode::unasked);
+    across_->end(tells(error_code));
     return error_code == ErrorCode::unasked ? ErrorCode::none : error_code;
   }
   if (error_code == ErrorCode::peer_error) {
@@ -521,8 +535,12 @@ Team::Background::Background(Team& team)
             {&team,
              [](void* self, progress::Operation& first) {
                static_cast<Team*>(self)->fall(static_cast<Pending&>(first));
-             }}),
-      leaving(true, desks, team.place(), team.host_, team.node_->wait_policy()) {}
+             }},
+            team.across_ != nullptr ? &team.across_->background() : nullptr),
+      leaving(true, desks, team.place(), team.host_, team.node_->wait_policy()) {
+  if (team.across_ != nullptr)
+    reporter.set_across(team.across_->map(), [this] { return queue.is_called_off(); });
+}
 
 ErrorCode Team::may_start(coll::Collective collective, const coll::Work& work) {
   if (background_ == nullptr) {
@@ -548,7 +566,9 @@ void Team::fall(Pending& first) {
   first.error_code = background_->reporter.error_code();
   Leaving& leaving = background_->leaving;
   const bool truncated = first.error_code == ErrorCode::truncated;
-  if (first.error_code == ErrorCode::lost)
+  if (across_ != nullptr)  // as in fail()
+    background_->queue.end_messages(tells(first.error_code));
+  if (first.error_code == ErrorCode::lost || across_ != nullptr)
     leaving.break_off();
   else
     leaving.stop_at(first.error_code == ErrorCode::peer_error ? 0 : first.number, truncated);
@@ -560,7 +580,7 @@ void Team::start(Pending& pending) {
   pending.number = background_->leaving.number();
   pending.call = CallSignature{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
-  if (pending.bytes >= choice::Learner::least_bytes)
+  if (pending.bytes >= choice::Learner::least_bytes && across_ == nullptr)
     pending.choices = choose(false, pending.collective, work, pending.bytes);
   pending.queue = &background_->queue;
   pending.owner = shared_from_this();
@@ -582,7 +602,9 @@ ErrorCode Team::finish(Pending& pending) {
   if (trace::on())
     trace::add_message(progress::what_of(pending), pending.bytes, pending.called, pending.ended);
   const std::lock_guard lock(g_mutex);
-  t_last_way = g_account.add(kind_of(pending.collective, false), pending.bytes, pending.route);
+  const std::size_t kind = kind_of(pending.collective, false);
+  t_last_way = g_account.add(kind, pending.bytes, pending.route);
+  g_account.add(kind, pending.sent);
   return ErrorCode::none;
 }
 

@@ -21,8 +21,7 @@ class MessageWire {
         polls_(fabric.host().shares_core() ? 0 : most_polls) {}
 
   Ticket send(int member, const void* from, std::size_t bytes) {
-    ++sent_.messages;
-    sent_.bytes += bytes;
+    sent_.add(bytes);
     return start(messages_->send(member, from, bytes));
   }
   Ticket receive(int member, void* to, std::size_t bytes) {
@@ -50,9 +49,6 @@ class MessageWire {
   void call_off() { messages_->call_off(); }
   [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
   // What was sent since this was asked last.
-  struct Sent {
-    std::uint64_t messages = 0, bytes = 0;
-  };
   [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 
  private:

@@ -4,8 +4,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tutti::fabric {
+
+// What a rank has sent.
+struct Sent {
+  std::uint64_t messages = 0, bytes = 0;
+  void add(std::size_t length) {
+    ++messages;
+    bytes += length;
+  }
+};
 
 class Messages {
  public:

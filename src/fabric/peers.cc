@@ -57,10 +57,10 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
   return true;
 }
 
-bool Peers::is_left_behind(std::span<Desk* const> desks) {
+bool Peers::is_left_behind(std::span<Desk* const> desks, bool rank_waits) {
   static constexpr Step never = ~Step{0};
   static const std::atomic<std::uint64_t> still{0};
-  return in_vain({&still, nullptr, 0, never, desks});
+  return in_vain({&still, nullptr, 0, never, desks}, rank_waits);
 }
 
 bool Peers::meet_loss() {

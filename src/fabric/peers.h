@@ -86,7 +86,7 @@ class Peers {
   [[nodiscard]] bool in_vain(const Watch& watch, bool rank_waits = true);
 
   // in_vain() of a wait that is about no member of this node.
-  [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks);
+  [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks, bool rank_waits = true);
   void mismatch_across(int rank, std::uint64_t theirs) {
     if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs);
   }

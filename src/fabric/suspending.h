@@ -81,6 +81,7 @@ class SuspendingHost : public Peers {
     only_posts_ = only_posts;
   }
   [[nodiscard]] Executor driver() const { return driver_; }
+  [[nodiscard]] bool only_posts() const { return only_posts_; }
   // A new algorithm is about to start. `late`: only the rank may apply its operation.
   void begin_call(bool timed, bool late) {
     Peers::begin_call(timed);
@@ -91,6 +92,16 @@ class SuspendingHost : public Peers {
   }
   // Whether this driver is the one that the algorithm wants.
   [[nodiscard]] bool may_go_on() const { return wanted_ == Executor::either || wanted_ == driver_; }
+  // Where the algorithm is to stop for now: `ready(awaiter, watch)` says whether it may go on.
+  struct Suspended {
+    std::coroutine_handle<> handle;
+    bool (*ready)(void* awaiter, Watch& watch) = nullptr;
+    void* awaiter = nullptr;  // lives in the suspended frame, so it is good until the resumption
+  };
+  void suspend(const Suspended& at) {
+    if (working_) Peers::end_work();
+    suspended_ = at;
+  }
   // Lets the suspended algorithm go on up to its next wait. False: it cannot yet. `watch` then says
   // what it waits for, unless that is another driver.
   [[nodiscard]] bool resume(Watch& watch) {
@@ -101,16 +112,6 @@ class SuspendingHost : public Peers {
   }
 
  private:
-  struct Suspended {
-    std::coroutine_handle<> handle;
-    bool (*ready)(void* awaiter, Watch& watch) = nullptr;
-    void* awaiter = nullptr;  // lives in the suspended frame, so it is good until the resumption
-  };
-  void suspend(const Suspended& at) {
-    if (working_) Peers::end_work();
-    suspended_ = at;
-  }
-
   Suspended suspended_;
   Executor wanted_ = Executor::either;
   Executor driver_ = Executor::rank;

@@ -175,15 +175,21 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   // Communicators of one MPI_Comm_split differ in their members.
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(ranks[0]));
   if (!links_.agree(comm, name, facts, tag)) return;
+  const auto tagged = links_.members(tag, std::move(ranks));
   const char* why = nullptr;
   if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
   if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";
   if (why != nullptr) {
     state.why = why;
-    return links_.release(tag);
+    return;
   }
-  auto links = std::make_unique<engine::Links>(
-      engine::Links{std::move(map), links_.messages(tag, std::move(ranks)), facts.strict});
+  auto links = std::make_unique<engine::Links>(engine::Links{
+      .map = std::move(map),
+      .messages = links_.messages(tagged, true),
+      .background_messages = links_.messages(tagged, false),
+      .any_thread = native_.any_thread_may_call(),
+      .strict = facts.strict,
+  });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
   const int place = links->map.place_of(rank);
   auto team = engine::Team::join(node_, local | 1, std::move(members), place, false, state.why,
@@ -230,6 +236,28 @@ bool Communicators<H>::has_strangers(H comm, int size) {
   const std::vector<int> known = world_.world_ranks(comm, size);
   return known.empty() ||
          std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
+}
+
+template <class H>
+bool Communicators<H>::meets_first(H comm) {
+  using Spread = CommState::Spread;
+  if (links_.hosts().empty() || !links_.is_serialized() || comm == native_.null_comm) return false;
+  CommState* const state = state_of(comm, false);
+  if (state == nullptr || state->name == 0) return false;
+  Spread spread = state->spread.load(std::memory_order_relaxed);
+  if (spread == Spread::unknown) {
+    int size = 0, inter = 0;
+    native_.comm_test_inter(comm, &inter);
+    native_.comm_size(comm, &size);
+    const std::vector<int> ranks = inter ? std::vector<int>() : world_.world_ranks(comm, size);
+    const auto host = [&](int rank) { return links_.hosts()[static_cast<std::size_t>(rank)]; };
+    const bool several = may_link(ranks) && std::ranges::any_of(ranks, [&](int rank) {
+                           return host(rank) != host(ranks[0]);
+                         });
+    spread = several ? Spread::yes : Spread::no;
+    state->spread.store(spread, std::memory_order_relaxed);
+  }
+  return spread == Spread::yes;
 }
 
 template <class H>

@@ -32,6 +32,8 @@ struct CommState {
   std::shared_ptr<engine::Team> team;
   const char* why = "";            // there is no team
   std::atomic<bool> alone{false};  // of one rank, which needs none
+  enum class Spread : std::uint8_t { unknown, no, yes };
+  std::atomic<Spread> spread{Spread::unknown};  // whether members on several nodes may be a team
   // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
   // need not talk to become a team: they name the communicator alike, by the one that it was made
   // from and its number among those that were. 0: not so.
@@ -77,6 +79,8 @@ class Communicators {
   // on several nodes may meet.
   void settle(H comm, CommState& state, bool may_talk);
 
+  // Whether all members are to meet before they make another communicator.
+  [[nodiscard]] bool meets_first(H comm);
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
   void made(H parent, H comm);
   void revoke(H comm);

@@ -12,7 +12,7 @@ namespace tutti::mpi {
 
 using Word = std::uintptr_t;
 
-struct Entries : Forms<Word, int, int>, Completing<Word> {
+struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
@@ -30,6 +30,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;
 
+  // A communicator is about to be made by all members of `parent` together.
+  void (*making)(Word parent);
   // A communicator has been made, by all members of `parent` together; null_word: not so.
   void (*made)(Word parent, const void* comm);
   static constexpr Word null_word = 0;  // of no communicator, in any family
@@ -40,6 +42,12 @@ struct Entries : Forms<Word, int, int>, Completing<Word> {
 inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
 [[nodiscard]] inline std::uint32_t requests_under_way() {
   return g_requests_under_way.load(std::memory_order_relaxed);
+}
+
+// Those of them that need messages between nodes, and are not over.
+inline constinit std::atomic<std::uint32_t> g_messages_under_way{0};
+[[nodiscard]] inline std::uint32_t messages_under_way() {
+  return g_messages_under_way.load(std::memory_order_relaxed);
 }
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

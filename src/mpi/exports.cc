@@ -105,22 +105,26 @@ using namespace tutti::mpi;
       name, count, [] { return reinterpret_cast<Function>(entries().entry); }, \
       TUTTI_CALLER != Caller::mpi)
 
-#define TUTTI_COMPLETES(name, entry, count)                                                     \
-  static_assert(arity<decltype(Entries{}.entry)> == count);                                     \
-  static int own_##name(TUTTI_PARAMETERS_##count) {                                             \
-    constinit static std::atomic<Function> known{nullptr};                                      \
-    const Function to = requests_under_way() != 0 ? reinterpret_cast<Function>(entries().entry) \
-                                                  : native(known, "P" #name);                   \
-    return reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count);                \
-  }                                                                                             \
-  TUTTI_PAIR(                                                                                   \
-      name, count, [] { return reinterpret_cast<Function>(own_##name); },                       \
-      requests_under_way() != 0 && TUTTI_CALLER != Caller::mpi)
+// Tutti's while `under_way`.
+#define TUTTI_WHILE(under_way, name, entry, count)                                                 \
+  static_assert(arity<decltype(Entries{}.entry)> == count);                                        \
+  static int own_##name(TUTTI_PARAMETERS_##count) {                                                \
+    constinit static std::atomic<Function> known{nullptr};                                         \
+    const Function to =                                                                            \
+        under_way() != 0 ? reinterpret_cast<Function>(entries().entry) : native(known, "P" #name); \
+    return reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count);                   \
+  }                                                                                                \
+  TUTTI_PAIR(                                                                                      \
+      name, count, [] { return reinterpret_cast<Function>(own_##name); },                          \
+      under_way() != 0 && TUTTI_CALLER != Caller::mpi)
+#define TUTTI_COMPLETES(name, entry, count) TUTTI_WHILE(requests_under_way, name, entry, count)
+#define TUTTI_WAITS(name, entry, count) TUTTI_WHILE(messages_under_way, name, entry, count)
 
 #define TUTTI_MAKES(name, count, parent, last)                                               \
   static int own_##name(TUTTI_PARAMETERS_##count) {                                          \
     constinit static std::atomic<Function> known{nullptr};                                   \
     const Function to = native(known, "P" #name);                                            \
+    entries().making(parent);                                                                \
     const int result = reinterpret_cast<decltype(&own_##name)>(to)(TUTTI_ARGUMENTS_##count); \
     if (result == 0) entries().made(parent, reinterpret_cast<const void*>(last));            \
     return result;                                                                           \
@@ -132,6 +136,7 @@ using namespace tutti::mpi;
 #undef TUTTI_FUNCTION
 #undef TUTTI_LOOKS
 #undef TUTTI_COMPLETES
+#undef TUTTI_WAITS
 #undef TUTTI_MAKES
 
 namespace tutti::mpi {
@@ -140,6 +145,7 @@ namespace {
 #define TUTTI_FUNCTION(name, entry, count) &exported_##name,
 #define TUTTI_LOOKS TUTTI_FUNCTION
 #define TUTTI_COMPLETES TUTTI_FUNCTION
+#define TUTTI_WAITS TUTTI_FUNCTION
 #define TUTTI_MAKES(name, count, parent, last) TUTTI_FUNCTION(name, , count)
 constinit Exported* const all_exported[] = {
 #include "mpi/exports.def"

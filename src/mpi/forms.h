@@ -70,4 +70,19 @@ struct Completing {
   }
 };
 
+// What may wait for another rank, beside collectives.
+template <class H>
+struct Waiting {
+  int (*send)(const void*, int count, H type, int to, int tag, H comm);
+  int (*ssend)(const void*, int count, H type, int to, int tag, H comm);
+  int (*rsend)(const void*, int count, H type, int to, int tag, H comm);
+  int (*recv)(void*, int count, H type, int from, int tag, H comm, void* status);
+  int (*sendrecv)(const void*, int count, H type, int to, int tag, void*, int count2, H type2,
+                  int from, int tag2, H comm, void* status);
+  int (*sendrecv_replace)(void*, int count, H type, int to, int tag, int from, int tag2, H comm,
+                          void* status);
+  int (*probe)(int from, int tag, H comm, void* status);
+  int (*mprobe)(int from, int tag, H comm, void* message, void* status);
+};
+
 }  // namespace tutti::mpi

@@ -34,6 +34,7 @@ const Entries& Front<H>::open(const Library& library) {
   Life<H>::add_entries(entries);
   Allocations<H>::add_entries(entries);
   Requests<H>::add_entries(entries);
+  Blocking<H>::add_entries(entries);
   add_calls<H>(entries);
   add_moves<H>(entries);
   self_->left_calls.lead_to_tools(entries);

@@ -15,6 +15,7 @@
 #include "mpi/allocations.h"
 #include "mpi/answers.h"
 #include "mpi/arguments.h"
+#include "mpi/blocking.h"
 #include "mpi/communicators.h"
 #include "mpi/datatypes.h"
 #include "mpi/entries.h"
@@ -64,9 +65,14 @@ class Front {
   [[nodiscard]] static int enter(Word comm, Prepare prepare, void* request) {
     Front& front = self();
     std::unique_ptr<Started<H>> started = front.requests.make(handle_from<H>(comm));
-    if (!prepare(front, started->call)) return left;
-    if (started->call.at_once) [[unlikely]]
+    Call<H>& call = started->call;
+    if (!prepare(front, call)) return left;
+    if (call.at_once) [[unlikely]]
       return front.requests.answer(std::move(started), request);
+    if (call.team->spans_nodes() && !call.team->performs(call.collective, call.work)) [[unlikely]] {
+      (void)front.leave(call, several_nodes);
+      return left;
+    }
     return front.requests.begin(std::move(started), request);
   }
 
@@ -84,8 +90,7 @@ class Front {
       if (state->team == nullptr) return leave(call, state->why);
     }
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
-    if (state->team->spans_nodes() && !(call.blocking() && state->team->performs(collective)))
-        [[unlikely]]
+    if (state->team->spans_nodes() && !state->team->performs(collective)) [[unlikely]]
       return leave(call, several_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
@@ -119,6 +124,7 @@ class Front {
   Answers<H> answers{native};
   Operations<H> operations{native, arguments, datatypes, answers};
   Requests<H> requests{native, datatypes, world, answers};
+  Blocking<H> blocking{native, requests};
   Life<H> life{native,    world,         absentees, arguments,
                datatypes, communicators, requests,  answers.ledger()};
   Allocations<H> allocations{native, life};

@@ -48,6 +48,7 @@ void Life<H>::add_entries(Entries& entries) {
   entries.session_init = session_init;
   entries.session_finalize = session_finalize;
   entries.comm_revoke = comm_revoke;
+  entries.making = making;
   entries.made = made;
 }
 
@@ -188,6 +189,19 @@ int Life<H>::comm_revoke(Word comm) {
   if (result == 0 && self.is_ready() && revoked != self.native_.null_comm)
     self.communicators_.revoke(revoked);
   return result;
+}
+
+// The MPI brings no collectives of several nodes forward while it makes a communicator. So all
+// members come here first.
+template <class H>
+void Life<H>::making(Word parent) {
+  Life& self = *self_;
+  const bool joins = parent != Entries::null_word && self.is_ready() && !self.world_.in_finalize();
+  if (!joins || !self.communicators_.meets_first(handle_from<H>(parent))) return;
+  H request{};
+  AnyStatus status;
+  if (self.native_.ibarrier(handle_from<H>(parent), &request) == 0)
+    (void)self.requests_.wait(&request, &status);
 }
 
 template <class H>

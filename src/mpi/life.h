@@ -53,6 +53,7 @@ class Life {
   static int session_init(Word info, Word handler, void* session);
   static int session_finalize(void* session);
   static int comm_revoke(Word comm);
+  static void making(Word parent);
   static void made(Word parent, const void* comm);
 
   static inline Life* self_ = nullptr;

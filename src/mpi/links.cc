@@ -55,13 +55,6 @@ void Tags::release(int tag) {
 }
 
 template <class H>
-TaggedMessages<H>::~TaggedMessages() {
-  // What was given up, or sent to call off, may still come, and must not be taken for another's. So
-  // no later communicator that this rank is in has the tag.
-  if (!abandoned_ && !called_off_) tags_.release(tag_);
-}
-
-template <class H>
 template <class Start>
 bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
   if (abandoned_) return false;
@@ -81,7 +74,7 @@ bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
 
 template <class H>
 bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
-  const int to = world_ranks_[static_cast<std::size_t>(member)];
+  const int to = world_rank(member);
   return start(bytes, false, [&](std::size_t begin, int count, H* request) {
     return native_.isend(static_cast<const std::byte*>(from) + begin, count, native_.byte, to, tag_,
                          comm_, request);
@@ -90,7 +83,7 @@ bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
 
 template <class H>
 bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes) {
-  const int from = world_ranks_[static_cast<std::size_t>(member)];
+  const int from = world_rank(member);
   return start(bytes, true, [&](std::size_t begin, int count, H* request) {
     return native_.irecv(static_cast<std::byte*>(to) + begin, count, native_.byte, from, tag_,
                          comm_, request);
@@ -121,7 +114,7 @@ fabric::Messages::State TaggedMessages<H>::test_oldest() {
 
 template <class H>
 void TaggedMessages<H>::abandon() {
-  abandoned_ = true;
+  abandoned_ = members_->spoiled = true;
   for (Part& part : parts_) {
     if (part.request == native_.null_request) continue;
     if (part.awaited >= 0) native_.cancel(&part.request);
@@ -134,9 +127,10 @@ void TaggedMessages<H>::abandon() {
 template <class H>
 void TaggedMessages<H>::call_off() {
   if (called_off_.exchange(true)) return;
+  members_->spoiled = true;
   int rank = 0;
   native_.comm_rank(comm_, &rank);
-  for (const int other : world_ranks_) {
+  for (const int other : members_->world_ranks) {
     H request{};
     if (other == rank ||
         native_.isend(nullptr, 0, native_.byte, other, tag_of_errors(), comm_, &request) != 0)
@@ -147,12 +141,13 @@ void TaggedMessages<H>::call_off() {
 
 template <class H>
 bool TaggedMessages<H>::is_called_off() {
+  if (!looking_.has_come()) return false;
   AnyStatus status;
-  for (std::size_t looks = std::min(most_looks, world_ranks_.size()); looks > 0; --looks) {
-    next_look_ = (next_look_ + 1) % world_ranks_.size();
+  const std::vector<int>& ranks = members_->world_ranks;
+  for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
+    next_look_ = (next_look_ + 1) % ranks.size();
     int flag = 0;
-    if (native_.iprobe(world_ranks_[next_look_], tag_of_errors(), comm_, &flag, &status) == 0 &&
-        flag != 0)
+    if (native_.iprobe(ranks[next_look_], tag_of_errors(), comm_, &flag, &status) == 0 && flag != 0)
       return true;
   }
   return false;
@@ -162,10 +157,17 @@ template <class H>
 void WorldLinks<H>::open(int host) {
   int size = 0;
   native_.comm_size(native_.world, &size);
-  std::vector<std::int32_t> hosts(static_cast<std::size_t>(size));
-  if (native_.small.allgather(&host, sizeof host, native_.byte, hosts.data(), sizeof host,
+  struct Said {
+    std::int32_t host, serialized;
+  };
+  const Said mine{host, native_.any_thread_may_call() ? 0 : 1};
+  std::vector<Said> said(static_cast<std::size_t>(size));
+  if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
     return;
+  std::vector<std::int32_t> hosts;
+  for (const Said& each : said) hosts.push_back(each.host);
+  serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;
@@ -196,7 +198,8 @@ std::uint64_t bits_of(const Facts& facts) {
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
-  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+  const auto is = [bits](int bit) { return (bits >> bit & 1) != 0; };
+  return {is(0), is(1), is(2), is(3)};
 }
 constexpr std::uint64_t busy = 16;  // a thread of the member agrees on the tag of another one
 

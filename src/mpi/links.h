@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What communicators of several nodes need of the MPI: which node each rank of MPI_COMM_WORLD is
 // on, and messages between ranks of a communicator. All messages go over one communicator, a
-// duplicate of MPI_COMM_WORLD, as an MPI may have few; a communicator's have a tag of their own,
-// on which its members agree when they meet.
+// duplicate of MPI_COMM_WORLD, as an MPI may have few; a communicator's have tags of their own, of
+// a number on which its members agree when they meet.
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 #include "fabric/messages.h"
 #include "mpi/native.h"
+#include "os/occasion.h"
 
 namespace tutti::mpi {
 
-// The tags of messages that are in use in this process. Several threads may agree on one with the
-// members of their communicators. All members of a communicator are there before any of them
-// chooses, and the one with the lowest name goes first, so no two wait for each other.
+// The numbers of communicators that are in use in this process. Several threads may agree on one
+// with the members of their communicators. All members of a communicator are there before any of
+// them chooses, and the one with the lowest name goes first, so no two wait for each other.
 class Tags {
  public:
   static constexpr std::size_t words = 32;
@@ -45,18 +46,30 @@ class Tags {
   std::vector<std::uint64_t> waiting_;  // names
 };
 
-// The messages of one communicator.
+// A communicator's number, and who its ranks are. It is given back in the end, unless messages of
+// it may still come, which must not be taken for another's. Then no later communicator that this
+// rank is in has it.
+struct TaggedMembers {
+  Tags& tags;
+  int number;
+  std::vector<int> world_ranks;
+  std::atomic<bool> spoiled{false};
+
+  ~TaggedMembers() {
+    if (!spoiled) tags.release(number);
+  }
+};
+
+// The messages of one communicator's blocking collectives, or of its nonblocking ones.
 template <class H>
 class TaggedMessages : public fabric::Messages {
  public:
-  // `world_ranks`: of its ranks. `tag` is given back in the end.
-  TaggedMessages(const Native<H>& native, H comm, Tags& tags, int tag, std::vector<int> world_ranks)
+  TaggedMessages(const Native<H>& native, H comm, std::shared_ptr<TaggedMembers> members,
+                 bool blocking)
       : native_(native),
         comm_(comm),
-        tags_(tags),
-        tag_(tag),
-        world_ranks_(std::move(world_ranks)) {}
-  ~TaggedMessages() override;
+        members_(std::move(members)),
+        tag_(members_->number + (blocking ? 0 : 2 * Tags::most)) {}
 
   bool send(int member, const void* from, std::size_t bytes) override;
   bool receive(int member, void* to, std::size_t bytes) override;
@@ -69,6 +82,9 @@ class TaggedMessages : public fabric::Messages {
   // Of what call_off() sends. One looks for it of so many members at a time.
   static constexpr std::size_t most_looks = 64;
   [[nodiscard]] int tag_of_errors() const { return Tags::most + tag_; }
+  [[nodiscard]] int world_rank(int member) const {
+    return members_->world_ranks[static_cast<std::size_t>(member)];
+  }
 
   // A message is one part, but a long one several: the MPI counts in int.
   struct Part {
@@ -81,10 +97,10 @@ class TaggedMessages : public fabric::Messages {
 
   const Native<H>& native_;
   H comm_;
-  Tags& tags_;
+  std::shared_ptr<TaggedMembers> members_;
   int tag_;
-  std::vector<int> world_ranks_;
   std::deque<Part> parts_;
+  os::Occasion looking_{20};
   std::size_t next_look_ = 0;
   bool abandoned_ = false;
   std::atomic<bool> called_off_{false};
@@ -104,6 +120,8 @@ class WorldLinks {
 
   // By world rank; empty: there are no links.
   [[nodiscard]] const std::vector<std::int32_t>& hosts() const { return hosts_; }
+  // Whether a rank of the world has MPI_THREAD_SERIALIZED or less.
+  [[nodiscard]] bool is_serialized() const { return serialized_; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
@@ -113,9 +131,12 @@ class WorldLinks {
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
-  void release(int tag) { tags_.release(tag); }
-  [[nodiscard]] std::unique_ptr<fabric::Messages> messages(int tag, std::vector<int> world_ranks) {
-    return std::make_unique<TaggedMessages<H>>(native_, comm_, tags_, tag, std::move(world_ranks));
+  [[nodiscard]] std::shared_ptr<TaggedMembers> members(int tag, std::vector<int> world_ranks) {
+    return std::make_shared<TaggedMembers>(tags_, tag, std::move(world_ranks));
+  }
+  [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
+      const std::shared_ptr<TaggedMembers>& members, bool blocking) {
+    return std::make_unique<TaggedMessages<H>>(native_, comm_, members, blocking);
   }
 
  private:
@@ -123,6 +144,7 @@ class WorldLinks {
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
+  bool serialized_ = false;
   H comm_{};
   Tags tags_;
 };

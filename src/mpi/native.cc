@@ -38,6 +38,7 @@ void find_constants(Native<H>& native, const Library& mpi) {
   native.errors_return = resolve({"ompi_mpi_errors_return", 0x54000001, 0x143});
   native.errors_are_fatal = resolve({"ompi_mpi_errors_are_fatal", 0x54000000, 0x141});
   native.byte = resolve({"ompi_mpi_byte", 0x4c00010d, 0x247});
+  native.packed = resolve({"ompi_mpi_packed", 0x4c00010f, 0x207});
   native.uint64 = resolve({"ompi_mpi_uint64_t", 0x4c00083e, 0x259});
   native.sum = resolve({"ompi_mpi_op_sum", 0x58000003, 0x21});
   native.bor = resolve({"ompi_mpi_op_bor", 0x58000008, 0x29});
@@ -61,6 +62,12 @@ void Native<H>::load(const Library& mpi) {
   large_started.for_each(finder(mpi, true, "_c"));
   family = mpi.family;
   find_constants(*this, mpi);
+}
+
+template <class H>
+bool Native<H>::any_thread_may_call() const {
+  int level = 0;
+  return query_thread(&level) == 0 && level >= (family == Family::standard ? 4096 : 3);
 }
 
 // The default handler ends all processes of the job. MPICH's ends those of the communicator at

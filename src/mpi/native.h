@@ -43,11 +43,13 @@ struct Native : Completing<H> {
   H world, self_comm, null_comm;
   H null_info, null_request, null_type;
   H errors_return, errors_are_fatal;
-  H byte, uint64;
+  H byte, packed, uint64;
   H sum, bor, null_op;
   const void* in_place;
 
   void load(const Library& mpi);
+  // Whether the MPI gives MPI_THREAD_MULTIPLE.
+  [[nodiscard]] bool any_thread_may_call() const;
 
   // The collectives in the caller's form: with counts `N`, and blocking or not.
   template <class N, class... Request>

@@ -62,6 +62,8 @@ int Requests<H>::begin(std::unique_ptr<Started<H>> started, void* request) {
     started->bound = &call.reduction->operation;
   }
   given_.add(*started);
+  started->between_nodes = team->spans_nodes();
+  if (started->between_nodes) g_messages_under_way.fetch_add(1, std::memory_order_relaxed);
   team->start(*started.release());
   team->end_start();
   fabric::Upkeep::after_call(team->starts());
@@ -135,6 +137,7 @@ void Requests<H>::reap() {
       started->call.conclude(started->work);
     else
       started->error_code.store(error_code, std::memory_order_relaxed);
+    if (started->between_nodes) g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
     end(*started);
     driver_.completed();
   }
@@ -232,33 +235,6 @@ template <class H>
 template <class Test, class Native>
 int Requests<H>::wait_until(const Wanted& wanted, Test test, Native native) {
   return tell_failures(wanted, before(wanted), [&] { return drive_until(wanted, test, native); });
-}
-
-// `test` sets its flag when there is nothing to wait for any more; `native` waits for the rest,
-// once nothing of Tutti's is under way.
-template <class H>
-template <class Test, class Native>
-int Requests<H>::drive_until(const Wanted& wanted, Test test, Native native) {
-  constexpr int steps_per_test = 8;  // the MPI must go on, too
-  if (driver_.outstanding() == 0) [[likely]]
-    return native();
-  const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
-  if (driver_.steps_aside() && !driver_.has_finished() && all_ours(wanted)) driver_.step_aside();
-  {
-    progress::Driver::Wait wait(driver_);
-    while (driver_.outstanding() != 0) {
-      if (wait.would_sleep())
-        wait.step(all_ours(wanted));
-      else
-        for (int steps = 0; steps < steps_per_test && !driver_.has_finished(); ++steps)
-          wait.step(false);
-      reap();
-      int flag = 0;
-      const int code = test(&flag);
-      if (code != 0 || flag != 0) return code;
-    }
-  }
-  return native();
 }
 
 template <class H>

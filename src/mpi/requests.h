@@ -33,6 +33,15 @@ class Requests {
   [[nodiscard]] int begin(std::unique_ptr<Started<H>> started, void* request);
   [[nodiscard]] int answer(std::unique_ptr<Started<H>> started, void* request);
 
+  // MPI_Wait, of any request.
+  static int wait(void* request, void* status);
+  // Waits for something else than requests. test(flag) says whether it has come; native() waits for
+  // it where nothing of Tutti's is under way any more.
+  template <class Test, class Native>
+  int wait_for(Test test, Native native) {
+    return drive_until({&native_.null_request, 1}, test, native);
+  }
+
   // Waits for all that is under way. Requests that were freed may be so still.
   void drain();
 
@@ -83,10 +92,9 @@ class Requests {
   static int on_free(void* started);
   static int on_cancel(void* started, int complete);
 
-  // The entries.
+  // The entries, beside wait().
   static int op_free(void* op);
   static int type_free(void* type);
-  static int wait(void* request, void* status);
   static int test(void* request, int* flag, void* status);
   static int waitall(int count, void* requests, void* statuses);
   static int testall(int count, void* requests, int* flag, void* statuses);
@@ -111,5 +119,32 @@ class Requests {
   progress::Driver& driver_ = engine::driver();
   Given<H> given_;
 };
+
+// `test` sets its flag when there is nothing to wait for any more; `native` waits for the rest,
+// once nothing of Tutti's is under way.
+template <class H>
+template <class Test, class Native>
+int Requests<H>::drive_until(const Wanted& wanted, Test test, Native native) {
+  constexpr int steps_per_test = 8;  // the MPI must go on, too
+  if (driver_.outstanding() == 0) [[likely]]
+    return native();
+  const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
+  if (driver_.steps_aside() && !driver_.has_finished() && all_ours(wanted)) driver_.step_aside();
+  {
+    progress::Driver::Wait wait(driver_);
+    while (driver_.outstanding() != 0) {
+      if (wait.would_sleep())
+        wait.step(all_ours(wanted));
+      else
+        for (int steps = 0; steps < steps_per_test && !driver_.has_finished(); ++steps)
+          wait.step(false);
+      reap();
+      int flag = 0;
+      const int code = test(&flag);
+      if (code != 0 || flag != 0) return code;
+    }
+  }
+  return native();
+}
 
 }  // namespace tutti::mpi

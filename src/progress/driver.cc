@@ -150,14 +150,17 @@ bool Driver::round(Executor driver, bool looks_after) {
   bool moved = false;
   bool left = false;  // there is work for a rank, which may sleep
   OperationList finished;
-  elsewhere_ = 0;
+  elsewhere_ = asking_ = 0;
   for (InOrderQueue* queue : queues_) {
     bool advanced = false;
     while (queue->advance(driver, false, finished)) advanced = true;
     moved = moved || advanced;
     if (looks_after) queue->look_after(finished);
     if (queue->idle()) continue;
-    if (queue->watch().word == nullptr) ++elsewhere_;
+    if (queue->watch().asks)
+      ++asking_;
+    else if (queue->watch().word == nullptr)
+      ++elsewhere_;
     left = left || (advanced && driver == Executor::progress && queue->is_late());
   }
   if (left && waiting_.load(std::memory_order_seq_cst) != 0) ranks_doorbell_.ring();
@@ -219,11 +222,12 @@ void Driver::Wait::step(bool may_sleep) {
   const bool all_finished = driver_.unfinished_.load(std::memory_order_relaxed) == 0;
   const bool sleeps = may_sleep && !all_finished && would_sleep();
   wait_set_.words.clear();
-  bool moved = false, elsewhere = false;
+  bool moved = false, elsewhere = false, asks = false;
   if (driver_.driving_.try_lock()) {
     moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
     elsewhere = driver_.elsewhere_ > 0;
-    if (!moved && sleeps) driver_.make(wait_set_);
+    asks = driver_.asking_ > 0;
+    if (!moved && sleeps && !asks) driver_.make(wait_set_);
     driver_.unlock(Executor::rank);
   }
   if (moved) {
@@ -235,7 +239,7 @@ void Driver::Wait::step(bool may_sleep) {
   }
   if (driver_.has_finished()) return;
   if (elsewhere) driver_.rouse();
-  if (sleeps) {
+  if (sleeps && !asks) {
     driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
@@ -314,7 +318,7 @@ void Driver::serve() {
   const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;
   WaitSet wait_set;
   std::int64_t nap_ns = shortest_nap_ns;
-  int idle = 0;        // rounds without a move
+  int idle = 0;        // rounds without a move, but those in which it must ask again
   bool woken = false;  // or could have been, out of the last nap
   // The doorbell is read first. What changes after the thread has looked then rings it anew.
   for (std::uint32_t seen = thread_doorbell_.seen(); !stopping_.load(std::memory_order_relaxed);
@@ -328,6 +332,7 @@ void Driver::serve() {
       // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
       // only when it has really waited.
       if (!moved && idle > spins && !woken) make(wait_set);
+      if (dedicated && asking_ > 0) idle = std::min(idle, spins - 1);
       unlock(Executor::progress);
       if (moved) {
         idle = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/in_order_queue.h"
 
+#include "coll/leaders/rows.h"
 #include "coll/plans.h"
+#include "fabric/suspending_wire.h"
 
 namespace tutti::progress {
 namespace {
@@ -26,21 +28,50 @@ class Binding {
 
 }  // namespace
 
+struct InOrderQueue::Leading {
+  Leading(OtherNodes& others, fabric::SuspendingFabric& near, const choice::Plans& plans)
+      : wire(std::move(others.messages), near.host(), others.any_thread),
+        all{.fabric = near, .wire = wire, .map = others.map, .plans = plans} {}
+
+  fabric::SuspendingWire wire;
+  coll::leaders::Members<fabric::SuspendingFabric, fabric::SuspendingWire> all;
+};
+
+InOrderQueue::~InOrderQueue() = default;
+
 InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Transports transports,
                            segment::WaitPolicy wait_policy, fabric::Emergencies emergencies,
                            std::span<fabric::Desk* const> desks, int rank,
-                           std::shared_ptr<const choice::Plans> plans, Fall fall)
+                           std::shared_ptr<const choice::Plans> plans, Fall fall,
+                           OtherNodes* others)
     : host_(std::move(peers), transports, wait_policy, emergencies),
       desks_(desks),
       fall_(fall),
       plans_(std::move(plans)),
       fabric_(host_, desks_, rank) {
   fabric_.set_costs(plans_->costs);
+  if (others != nullptr) leading_ = std::make_unique<Leading>(*others, fabric_, *plans_);
 }
+
+bool InOrderQueue::is_called_off() { return leading_->wire.is_called_off(); }
+
+void InOrderQueue::end_messages(bool tells) {
+  leading_->wire.abandon();
+  if (tells) call_off();
+}
+
+void InOrderQueue::call_off() { leading_->wire.call_off(); }
 
 void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call);
   host_.begin_call(operation.work.timed, operation.work.operands != nullptr);
+  if (leading_ != nullptr) {
+    const auto algorithm =
+        coll::leaders::algorithm_of<fabric::SuspendingFabric, fabric::SuspendingWire>(
+            operation.collective);
+    task_.emplace(algorithm(leading_->all, operation.work));
+    return;
+  }
   if (const auto* row =
           coll::row_of<fabric::SuspendingFabric>(*plans_, operation.collective, operation.work))
     task_.emplace(row->run(fabric_, operation.work));
@@ -59,24 +90,36 @@ bool InOrderQueue::advance(fabric::Executor driver, bool only_posts, OperationLi
   return moved;
 }
 
+// After an error the leaders' messages are to be given up.
+bool InOrderQueue::may_conclude() const {
+  return leading_ == nullptr || !host_.failed() || leading_->wire.may_talk();
+}
+
 bool InOrderQueue::go_on(OperationList& finished) {
   if (host_.failed()) {
+    if (!may_conclude()) return false;
     conclude(finished);
     return true;
   }
-  if (!task_)
+  if (!task_) {
     start(*operations_.first());
-  else if (!host_.resume(watch_) && !host_.failed())
+  } else if (!host_.resume(watch_) && !host_.failed()) {
+    if (leading_ != nullptr && !watch_.asks && leading_->wire.may_talk()) leading_->wire.talk();
     return false;
+  }
   if (!host_.failed() && !task_->done()) return true;
   (void)host_.has_read_in_vain();  // then it has failed now
+  if (!may_conclude()) return false;
   conclude(finished);
   return true;
 }
 
 void InOrderQueue::look_after(OperationList& finished) {
-  if (watch_.word != nullptr && host_.in_vain(watch_, host_.driver() == fabric::Executor::rank))
-    conclude(finished);
+  const bool rank_waits = host_.driver() == fabric::Executor::rank;
+  const bool in_vain = watch_.asks              ? host_.is_left_behind(desks_, rank_waits)
+                       : watch_.word != nullptr ? host_.in_vain(watch_, rank_waits)
+                                                : false;
+  if (in_vain && may_conclude()) conclude(finished);
 }
 
 // The first operation has ended. After an error all of them have.
@@ -88,12 +131,15 @@ void InOrderQueue::conclude(OperationList& finished) {
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
   task_.reset();
   watch_ = {};
-  if (!failed)
-    host_.tidy(operations_.first()->bytes);  // else peers may still be reading or writing
+  if (!failed) {  // else peers may still be reading or writing
+    host_.tidy(operations_.first()->bytes);
+    if (leading_ != nullptr) leading_->wire.end_call();
+  }
   do {
     Operation& operation = *operations_.pop();
     operation.succeeded = !failed;
-    operation.route = host_.route();
+    operation.route = leading_ != nullptr ? fabric::Route::messages : host_.route();
+    if (leading_ != nullptr) operation.sent = leading_->wire.sent();
     operation.work_ticks = host_.work_ticks();
     operation.worked_bytes = host_.worked_bytes(operation.bytes);
     if (trace::on()) operation.ended = trace::now();

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "choice/plans.h"
+#include "fabric/messages.h"
+#include "fabric/node_map.h"
 #include "fabric/suspending.h"
 #include "progress/operation.h"
 
@@ -22,13 +24,22 @@ struct Fall {
   void (*fall)(void* context, Operation& first) = nullptr;
 };
 
+// What there is where the members are on several nodes.
+struct OtherNodes {
+  const fabric::NodeMap& map;                  // outlives the queue
+  std::unique_ptr<fabric::Messages> messages;  // members are ranks in `map`
+  bool any_thread = false;                     // may send and receive them, or only the rank's own
+};
+
 // One thread at a time may call the functions. The Driver decides whose turn it is.
 class InOrderQueue {
  public:
   InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Transports transports,
                segment::WaitPolicy wait_policy, fabric::Emergencies emergencies,
                std::span<fabric::Desk* const> desks, int rank,
-               std::shared_ptr<const choice::Plans> plans, Fall fall = {});
+               std::shared_ptr<const choice::Plans> plans, Fall fall = {},
+               OtherNodes* others = nullptr);
+  ~InOrderQueue();
 
   void add(Operation& operation) { operations_.push(operation); }
   [[nodiscard]] bool idle() const { return operations_.empty(); }
@@ -47,6 +58,14 @@ class InOrderQueue {
   // Looks whether the members that it waits for are still there. If not, all operations fail.
   void look_after(OperationList& finished);
 
+  // Where there are other nodes.
+  //  - Whether a member there has met an error.
+  [[nodiscard]] bool is_called_off();
+  //  - After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
+  void end_messages(bool tells);
+  //  - The same for operations that are under way, which meet that. Any thread may call this.
+  void call_off();
+
   [[nodiscard]] const std::shared_ptr<const void>& owner() const {
     return operations_.first()->owner;
   }
@@ -55,7 +74,9 @@ class InOrderQueue {
   [[nodiscard]] std::uint64_t call() const { return fabric_.call(); }
 
  private:
+  struct Leading;
   bool go_on(OperationList& finished);
+  [[nodiscard]] bool may_conclude() const;
   void start(Operation& operation);
   void conclude(OperationList& finished);
 
@@ -64,7 +85,8 @@ class InOrderQueue {
   Fall fall_;
   std::shared_ptr<const choice::Plans> plans_;
   fabric::SuspendingFabric fabric_;
-  OperationList operations_;  // the first is under way once task_ is there
+  std::unique_ptr<Leading> leading_;  // where there are other nodes
+  OperationList operations_;          // the first is under way once task_ is there
   std::optional<fabric::Task> task_;
   fabric::Watch watch_;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "coll/coll.h"
+#include "fabric/messages.h"
 #include "trace/trace.h"
 
 namespace tutti::progress {
@@ -31,6 +32,7 @@ struct Operation {
   // When it has finished:
   bool succeeded = false;
   fabric::Route route = fabric::Route::line;
+  fabric::Sent sent;             // to other nodes
   std::uint64_t work_ticks = 0;  // see fabric/suspending.h
   std::size_t worked_bytes = 0;
   trace::Moment ended = {};

@@ -142,6 +142,7 @@ class Driver {
   os::Mutex driving_;
   std::vector<InOrderQueue*> queues_;      // that have operations
   int elsewhere_ = 0;                      // queues that want another driver
+  int asking_ = 0;                         // queues that wait for what rings no doorbell
   std::atomic<bool> wants_thread_{false};  // some queue wants the thread, which reads this
 
   // Threads of the rank put into arrivals_, and the one that drives takes from it. With finished_

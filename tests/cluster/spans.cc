@@ -25,22 +25,83 @@ MPI_Comm copy_of(MPI_Comm comm) {
   return copy;
 }
 
-// The first rank is in MPI_Recv, which alone brings its nonblocking collective forward, until the
-// last one has that one's result. First on a communicator that has had no blocking one.
+// One of the MPI's own calls with one other rank; the way back is the same on both. Each sends 7
+// plus its rank.
+bool meet(int way, int other, MPI_Comm comm) {
+  int mine[2] = {7 + rank, -1}, theirs[2] = {-1, -1}, count = -1;
+  const bool first = rank == 0;
+  MPI_Status status;
+  MPI_Message message;
+  const auto receive = [&] {
+    MPI_Recv(theirs, 1, MPI_INT, other, 5, comm, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+  };
+  const auto send = [&] { MPI_Send(mine, 1, MPI_INT, other, 5, comm); };
+  switch (way % 6) {
+    case 0:  // the first one waits for the last one to receive
+      if (!first) receive();
+      MPI_Ssend(mine, 1, MPI_INT, other, 5, comm);
+      if (first) receive();
+      break;
+    case 1:
+      if (first) receive();
+      send();
+      if (!first) receive();
+      break;
+    case 2:
+      MPI_Sendrecv(mine, 1, MPI_INT, other, 5, theirs, 2, MPI_INT, other, 5, comm, &status);
+      MPI_Get_count(&status, MPI_INT, &count);
+      break;
+    case 3:
+      theirs[0] = mine[0];
+      MPI_Sendrecv_replace(theirs, 1, MPI_INT, other, 5, other, 5, comm, &status);
+      MPI_Get_count(&status, MPI_INT, &count);
+      break;
+    case 4:
+      if (!first) send();
+      MPI_Probe(other, 5, comm, &status);
+      receive();
+      if (first) send();
+      break;
+    default:
+      if (!first) send();
+      MPI_Mprobe(other, 5, comm, &message, &status);
+      MPI_Mrecv(theirs, 1, MPI_INT, &message, &status);
+      MPI_Get_count(&status, MPI_INT, &count);
+      if (first) send();
+  }
+  return theirs[0] == 7 + other && theirs[1] == -1 && count == 1 && status.MPI_SOURCE == other &&
+         status.MPI_TAG == 5;
+}
+
+// The first rank is in a call that alone brings its nonblocking collective forward, until the last
+// one has that one's result. First on a communicator that has had no blocking one.
 int overlapped() {
   int wrong = 0;
   MPI_Comm comm = copy_of(world);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 32; ++round) {
     const int count = round % 2 == 0 ? 1 : 300'000;
     std::vector<int> data = rank == 0 ? values_of(0, count) : std::vector<int>(count, -1);
     MPI_Request request;
     MPI_Ibcast(data.data(), count, MPI_INT, 0, comm, &request);
-    int token = 1;
-    if (rank == 0) MPI_Recv(&token, 1, MPI_INT, size - 1, 5, comm, MPI_STATUS_IGNORE);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    if (rank == size - 1) MPI_Send(&token, 1, MPI_INT, 0, 5, comm);
+    const int way = round / 2 % 8;
+    if (way < 6) {
+      if (rank == 0) wrong += !meet(way, size - 1, comm);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (rank == size - 1) wrong += !meet(way, 0, comm);
+    } else {  // all make a communicator, but after their collective
+      MPI_Comm made;
+      if (rank != 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (way == 6)
+        made = copy_of(world);
+      else
+        MPI_Comm_split(world, 0, -rank, &made);
+      MPI_Comm_free(&made);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     wrong += data != values_of(0, count);
     wrong += check_sum(comm, round + 1);
+    if (round == 15) wrong += check_sum(world, 1);
   }
   MPI_Comm_free(&comm);
   return wrong;

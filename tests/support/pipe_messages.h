@@ -18,27 +18,34 @@ namespace tutti::test {
 
 // Pipes, and what their ends share.
 struct Wires {
-  explicit Wires(int ranks) : pipes(ranks) {
+  explicit Wires(int ranks) : pipes(ranks), background_pipes(ranks) {
     void* memory =
         ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) std::abort();
-    called_off = new (memory) std::atomic<bool>(false);
+    called_off = new (memory) std::atomic<bool>[2] {};
   }
   ~Wires() { ::munmap(called_off, page_bytes); }
   Wires(const Wires&) = delete;
   Wires& operator=(const Wires&) = delete;
 
-  Pipes pipes;
-  std::atomic<bool>* called_off;
+  void become(int rank) {
+    pipes.become(rank);
+    background_pipes.become(rank);
+  }
+
+  Pipes pipes, background_pipes;
+  std::atomic<bool>* called_off;  // blocking collectives, and nonblocking ones
 };
 
 class PipeMessages : public fabric::Messages {
  public:
-  // `wires` were made before the ranks, and its pipes have become this rank's.
-  PipeMessages(Wires& wires, int ranks, int rank) : called_off_(*wires.called_off) {
+  // `wires` were made before the ranks, and have become this rank's.
+  PipeMessages(Wires& wires, int ranks, int rank, bool blocking)
+      : called_off_(wires.called_off[blocking ? 0 : 1]) {
+    Pipes& pipes = blocking ? wires.pipes : wires.background_pipes;
     for (int peer = 0; peer < ranks; ++peer) {
-      out_.push_back({wires.pipes.written(rank, peer), {}});
-      in_.push_back({wires.pipes.read(peer, rank), {}});
+      out_.push_back({pipes.written(rank, peer), {}});
+      in_.push_back({pipes.read(peer, rank), {}});
       RANK_CHECK(::fcntl(out_.back().fd, F_SETFL, O_NONBLOCK) == 0);
       RANK_CHECK(::fcntl(in_.back().fd, F_SETFL, O_NONBLOCK) == 0);
     }

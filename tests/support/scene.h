@@ -74,9 +74,12 @@ class Scene {
     for (std::size_t i = 0; i < script_.ops.size(); ++i) {
       const coll::Work work = enter(i, rank);
       run(script_.ops[i], work);
-      entered_[i] = script_.ranks;  // the others are counted in scenes of their own
-      leave(i, rank, work);
+      leave_alone(i, rank, work);
     }
+  }
+  void leave_alone(std::size_t index, int rank, const coll::Work& work) {
+    entered_[index] = script_.ranks;  // the others are counted in scenes of their own
+    leave(index, rank, work);
   }
   [[nodiscard]] std::string verdict_of(int rank) {
     for (std::size_t i = 0; failure_.empty() && i < script_.ops.size(); ++i)

@@ -18,8 +18,8 @@ using engine::ErrorCode;
 // hosts[i] is the node of rank i.
 std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
                                           const std::vector<std::int32_t>& hosts,
-                                          bool strict = false) {
-  wires.pipes.become(self.rank);
+                                          bool strict = false, bool any_thread = false) {
+  wires.become(self.rank);
   fabric::NodeMap map(hosts, self.rank);
   std::vector<int> near(map.members(map.node()).begin(), map.members(map.node()).end());
   const int place = map.place_of(self.rank);
@@ -29,8 +29,13 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
   RANK_CHECK(engine::Node::join(group, node).ok());
   std::vector<int> members;
   for (std::size_t i = 0; i < near.size(); ++i) members.push_back(static_cast<int>(i));
-  auto links = std::make_unique<engine::Links>(
-      engine::Links{map, std::make_unique<PipeMessages>(wires, self.size, self.rank), strict});
+  auto links = std::make_unique<engine::Links>(engine::Links{
+      .map = map,
+      .messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, true),
+      .background_messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, false),
+      .any_thread = any_thread,
+      .strict = strict,
+  });
   const char* why = "";
   auto team = engine::Team::join(node, 77, members, place, false, why, std::move(links));
   RANK_CHECK(team != nullptr);
@@ -63,6 +68,79 @@ TEST(Across, GivesTheSequentialResult) {
                        verdict.c_str());
         RANK_CHECK(verdict.empty());
       }
+    });
+    ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
+  }
+}
+
+// A nonblocking collective of a scene, until it is over.
+struct Background : engine::Pending {
+  Background(engine::Team& team, Scene& scene, std::size_t at, int rank)
+      : index(at), kept(scene.enter(at, rank)) {
+    collective = scene.script().ops[index].algorithm.collective;
+    work = kept;
+    RANK_CHECK(team.may_start(collective, work) == ErrorCode::none);
+    team.start(*this);
+    team.end_start();
+  }
+  std::size_t index;
+  Work kept;
+};
+
+void take_finished(Scene& scene, int rank, std::vector<std::unique_ptr<Background>>& under_way) {
+  progress::OperationList finished = engine::driver().finished();
+  while (progress::Operation* operation = finished.pop()) {
+    auto* const over = static_cast<Background*>(operation);
+    RANK_CHECK(engine::Team::finish(*over) == ErrorCode::none);
+    scene.leave_alone(over->index, rank, over->kept);
+    engine::driver().completed();
+    std::erase_if(under_way, [&](const auto& each) { return each.get() == over; });
+  }
+}
+
+// Nonblocking collectives among blocking ones, with the progress thread; on some ranks that may
+// send and receive messages.
+TEST(Across, NonblockingOnesGiveTheSequentialResult) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    std::mt19937_64 random(mix(seed));
+    const int ranks = 2 + static_cast<int>(random() % 6);
+    std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
+    hosts.back() = hosts[0] + 1;  // two at least
+    Wires wires(ranks);
+    const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+      std::mt19937_64 own(mix(seed * 100 + static_cast<std::uint64_t>(self.rank)));
+      auto team = team_across(self, wires, hosts, false, own() % 2 == 0);
+      for (std::uint64_t round = 1; round <= 12; ++round) {
+        std::mt19937_64 draws(mix(seed * 100 + round));
+        const auto all = led<fabric::NodeFabric, fabric::MessageWire>();
+        const Collective most = all[draws() % all.size()];
+        Scene scene(draw_led_script<fabric::NodeFabric, fabric::MessageWire>(draws, most, ranks),
+                    heap);
+        std::vector<std::unique_ptr<Background>> under_way;
+        for (std::size_t i = 0; i < scene.script().ops.size(); ++i) {
+          if (draws() % 3 != 0) {
+            under_way.push_back(std::make_unique<Background>(*team, scene, i, self.rank));
+            for (auto looks = own() % 4; looks > 0; --looks) engine::driver().drive();
+          } else {
+            const Work work = scene.enter(i, self.rank);
+            RANK_CHECK(team->run(scene.script().ops[i].algorithm.collective, work) ==
+                       ErrorCode::none);
+            scene.leave_alone(i, self.rank, work);
+          }
+          if (own() % 4 == 0) take_finished(scene, self.rank, under_way);
+        }
+        progress::Driver::Wait wait(engine::driver());
+        while (!under_way.empty()) {
+          wait.step(true);
+          take_finished(scene, self.rank, under_way);
+        }
+        const std::string verdict = scene.verdict_of(self.rank);
+        if (!verdict.empty())
+          std::fprintf(stderr, "round %llu: %s\n", static_cast<unsigned long long>(round),
+                       verdict.c_str());
+        RANK_CHECK(verdict.empty());
+      }
+      engine::driver().stop();
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
   }
@@ -108,6 +186,44 @@ TEST(Across, NoticesMessagesOfAnotherLength) {
       << endings.output;
 }
 
+// Starts a nonblocking collective and waits for it.
+ErrorCode start_and_wait(engine::Team& team, Collective collective, const Work& work) {
+  if (const ErrorCode error = team.may_start(collective, work); error != ErrorCode::none)
+    return error;
+  engine::Pending pending;
+  pending.collective = collective;
+  pending.work = work;
+  team.start(pending);
+  team.end_start();
+  progress::Driver::Wait wait(engine::driver());
+  while (!engine::driver().has_finished()) wait.step(true);
+  (void)engine::driver().finished();
+  const ErrorCode error = engine::Team::finish(pending);
+  engine::driver().completed();
+  return error;
+}
+
+// The same of nonblocking ones, of which blocking ones hear nothing.
+TEST(Across, NoticesMessagesOfAnotherLengthInTheBackground) {
+  for (const bool any_thread : {false, true}) {
+    Wires wires(4);
+    const Endings endings = fork_ranks(4, [&](Rank& self) {
+      auto team = team_across(self, wires, {0, 0, 1, 1}, false, any_thread);
+      std::vector<std::byte> data(self.rank < 2 ? 100 : 200);
+      const Work work{.recv = data.data(), .count = data.size(), .root = 0};
+      const ErrorCode error = start_and_wait(*team, Collective::bcast, work);
+      RANK_CHECK(self.rank < 2 ? error == ErrorCode::none : error != ErrorCode::none);
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+      RANK_CHECK(start_and_wait(*team, Collective::barrier, {}) != ErrorCode::none);
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+      engine::driver().stop();
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+    EXPECT_NE(endings.output.find("lost its messages to other nodes"), std::string::npos)
+        << endings.output;
+  }
+}
+
 // Strictly, calls of one length are told apart, too.
 TEST(Across, ComparesCallsStrictly) {
   Wires wires(4);
@@ -132,24 +248,28 @@ TEST(Across, ComparesCallsStrictly) {
 }
 
 TEST(Across, NoticesTheEndOfAMember) {
-  for (const int victim : {1, 2, 3}) {
-    Wires wires(4);
-    const Endings endings = fork_ranks(
-        4,
-        [&](Rank& self) {
-          auto team = team_across(self, wires, {0, 0, 1, 1});
-          RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
-          if (self.rank == victim) ::raise(SIGKILL);
-          ErrorCode error = ErrorCode::none;
-          while (error == ErrorCode::none) error = team->run(Collective::barrier, {});
-          std::_Exit(7);
-        },
-        30);
-    for (int rank = 0; rank < 4; ++rank)
-      EXPECT_EQ(endings.status[static_cast<std::size_t>(rank)], rank == victim ? -SIGKILL : 7)
-          << "victim " << victim << "\n"
-          << endings.output;
-  }
+  for (const bool blocking : {true, false})
+    for (const int victim : {1, 2, 3}) {
+      Wires wires(4);
+      const Endings endings = fork_ranks(
+          4,
+          [&](Rank& self) {
+            auto team = team_across(self, wires, {0, 0, 1, 1}, false, self.rank % 2 == 0);
+            const auto meet = [&] {
+              return blocking ? team->run(Collective::barrier, {})
+                              : start_and_wait(*team, Collective::barrier, {});
+            };
+            RANK_CHECK(meet() == ErrorCode::none);
+            if (self.rank == victim) ::raise(SIGKILL);
+            while (meet() == ErrorCode::none) continue;
+            std::_Exit(7);
+          },
+          30);
+      for (int rank = 0; rank < 4; ++rank)
+        EXPECT_EQ(endings.status[static_cast<std::size_t>(rank)], rank == victim ? -SIGKILL : 7)
+            << "victim " << victim << (blocking ? "" : ", in the background") << "\n"
+            << endings.output;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fabric/suspending_wire: a Wire over messages of a library, for algorithms that a thread drives,
+// beside the SuspendingFabric of the same rank. A wait suspends the algorithm. Where only threads
+// of the rank may call the library, the others leave to them what is to be sent and received.
+#pragma once
+
+#include <coroutine>
+#include <deque>
+#include <memory>
+
+#include "fabric/messages.h"
+#include "fabric/scratch.h"
+#include "fabric/suspending.h"
+#include "fabric/wire.h"
+
+namespace tutti::fabric {
+
+class SuspendingWire {
+ public:
+  // `host` is that of this rank's node, and outlives the wire. `any_thread`: may call the library.
+  SuspendingWire(std::unique_ptr<Messages> messages, SuspendingHost& host, bool any_thread)
+      : messages_(std::move(messages)), host_(host), any_thread_(any_thread) {}
+
+  // Whether the thread that drives may call the library.
+  [[nodiscard]] bool may_talk() const { return any_thread_ || host_.driver() == Executor::rank; }
+
+  Ticket send(int member, const void* from, std::size_t bytes) {
+    sent_.add(bytes);
+    return add({true, member, const_cast<void*>(from), bytes});
+  }
+  Ticket receive(int member, void* to, std::size_t bytes) {
+    return add({false, member, to, bytes});
+  }
+
+  struct Await {
+    SuspendingWire& wire;
+    Ticket ticket;
+    bool await_ready() const {
+      return !wire.host_.failed() && !wire.host_.only_posts() && wire.is_done(ticket);
+    }
+    void await_suspend(std::coroutine_handle<> handle) {
+      const auto ready = [](void* awaiter, Watch& watch) {
+        const Await& self = *static_cast<const Await*>(awaiter);
+        watch.asks = self.wire.may_talk();
+        return self.wire.is_done(self.ticket) && !self.wire.host_.failed();
+      };
+      wire.host_.suspend({handle, ready, this});
+    }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
+  void mismatch(int member, std::uint64_t theirs) { host_.mismatch_across(member, theirs); }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
+
+  // Brings messages forward; only where one may talk.
+  void talk();
+  // A call has succeeded.
+  void end_call() { scratch_.tidy(); }
+  // Nothing is sent or received any more; only where one may talk.
+  void abandon();
+  // Lets all members know that nobody can go on.
+  void call_off() { messages_->call_off(); }
+  [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
+  // What was sent since this was asked last.
+  [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
+
+ private:
+  // What is to be sent, or received.
+  struct Order {
+    bool sends;
+    int member;
+    void* memory;
+    std::size_t bytes;
+  };
+  Ticket add(const Order& order);
+  [[nodiscard]] bool start(const Order& order);
+  [[nodiscard]] bool is_done(Ticket ticket) {
+    if (done_ < ticket && may_talk()) talk();
+    return done_ >= ticket;
+  }
+
+  std::unique_ptr<Messages> messages_;
+  SuspendingHost& host_;
+  bool any_thread_;
+  std::deque<Order> orders_;  // that the library has not got yet
+  Ticket added_ = 0, started_ = 0, done_ = 0;
+  Sent sent_;
+  Scratch scratch_;
+};
+static_assert(Wire<SuspendingWire>);
+
+}  // namespace tutti::fabric

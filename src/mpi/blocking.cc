@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/blocking.h"
+
+#include <vector>
+
+namespace tutti::mpi {
+
+template <class H>
+void Blocking<H>::add_entries(Entries& entries) {
+  static_cast<Waiting<Word>&>(entries) = {send,  ssend, rsend, recv, sendrecv, sendrecv_replace,
+                                          probe, mprobe};
+}
+
+template <class H>
+int Blocking<H>::send_with(Isend isend, const void* from, int count, Word type, int to, int tag,
+                           Word comm) {
+  H request{};
+  const int code =
+      isend(from, count, handle_from<H>(type), to, tag, handle_from<H>(comm), &request);
+  AnyStatus status;
+  return code != 0 ? code : requests_.wait(&request, &status);
+}
+
+template <class H>
+int Blocking<H>::send(const void* from, int count, Word type, int to, int tag, Word comm) {
+  return self_->send_with(self_->native_.isend, from, count, type, to, tag, comm);
+}
+
+template <class H>
+int Blocking<H>::ssend(const void* from, int count, Word type, int to, int tag, Word comm) {
+  return self_->send_with(self_->native_.issend, from, count, type, to, tag, comm);
+}
+
+template <class H>
+int Blocking<H>::rsend(const void* from, int count, Word type, int to, int tag, Word comm) {
+  return self_->send_with(self_->native_.irsend, from, count, type, to, tag, comm);
+}
+
+template <class H>
+int Blocking<H>::recv(void* to, int count, Word type, int from, int tag, Word comm, void* status) {
+  H request{};
+  const int code = self_->native_.irecv(to, count, handle_from<H>(type), from, tag,
+                                        handle_from<H>(comm), &request);
+  return code != 0 ? code : self_->requests_.wait(&request, status);
+}
+
+// send(request) starts the other half.
+template <class H>
+template <class Send>
+int Blocking<H>::exchange(Send send, void* received, int count, Word type, int from, int tag,
+                          Word comm, void* status) {
+  H receives{}, sends{};
+  int code = native_.irecv(received, count, handle_from<H>(type), from, tag, handle_from<H>(comm),
+                           &receives);
+  if (code != 0) return code;
+  AnyStatus ignored;
+  code = send(&sends);
+  if (code != 0) {
+    native_.cancel(&receives);
+    (void)requests_.wait(&receives, &ignored);
+    return code;
+  }
+  code = requests_.wait(&receives, status);
+  const int sent = requests_.wait(&sends, &ignored);
+  return code != 0 ? code : sent;
+}
+
+template <class H>
+int Blocking<H>::sendrecv(const void* sent, int count, Word type, int to, int tag, void* received,
+                          int count2, Word type2, int from, int tag2, Word comm, void* status) {
+  const auto send = [&](H* request) {
+    return self_->native_.isend(sent, count, handle_from<H>(type), to, tag, handle_from<H>(comm),
+                                request);
+  };
+  return self_->exchange(send, received, count2, type2, from, tag2, comm, status);
+}
+
+template <class H>
+int Blocking<H>::sendrecv_replace(void* data, int count, Word type, int to, int tag, int from,
+                                  int tag2, Word comm, void* status) {
+  const Native<H>& native = self_->native_;
+  const H own = handle_from<H>(comm);
+  int bytes = 0, packed = 0;
+  int code = native.pack_size(count, handle_from<H>(type), own, &bytes);
+  if (code != 0) return code;
+  std::vector<std::byte> copy(static_cast<std::size_t>(bytes));
+  code = native.pack(data, count, handle_from<H>(type), copy.data(), bytes, &packed, own);
+  if (code != 0) return code;
+  const auto send = [&](H* request) {
+    return native.isend(copy.data(), packed, native.packed, to, tag, own, request);
+  };
+  return self_->exchange(send, data, count, type, from, tag2, comm, status);
+}
+
+template <class H>
+int Blocking<H>::probe(int from, int tag, Word comm, void* status) {
+  const Native<H>& native = self_->native_;
+  const H own = handle_from<H>(comm);
+  return self_->requests_.wait_for(
+      [&](int* flag) { return native.iprobe(from, tag, own, flag, status); },
+      [&] { return native.probe(from, tag, own, status); });
+}
+
+template <class H>
+int Blocking<H>::mprobe(int from, int tag, Word comm, void* message, void* status) {
+  const Native<H>& native = self_->native_;
+  const H own = handle_from<H>(comm);
+  return self_->requests_.wait_for(
+      [&](int* flag) { return native.improbe(from, tag, own, flag, message, status); },
+      [&] { return native.mprobe(from, tag, own, message, status); });
+}
+
+template class Blocking<int>;
+template class Blocking<void*>;
+
+}  // namespace tutti::mpi

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "coll/plans.h"
+#include "engine/choosing.h"
 #include "engine/engine.h"
 #include "engine/mixup.h"
 #include "os/os.h"
@@ -197,89 +198,12 @@ std::vector<fabric::Peers::Peer> peers_of(Node& node, const std::vector<int>& me
   return peers;
 }
 
-// This thread's.
-struct Learners {
-  choice::Distances distances;
-  choice::Learner stores{true};             // of blocking collectives
-  choice::Learner background_stores{true};  // of nonblocking ones, whose time is another
-  // It does not give up early: the first calls that go by the segment also touch its pages for the
-  // first time, and say little.
-  choice::Learner cico{false};
-};
-Learners& learners() {
-  thread_local std::unique_ptr<Learners> value;
-  if (value == nullptr) value = std::make_unique<Learners>();
-  return *value;
-}
-
-// nullptr: to be learned.
-const coll::Stores* wanted_stores() {
-  static constexpr coll::Stores plain = coll::Stores::plain;
-  static constexpr coll::Stores streaming = coll::Stores::streaming;
-  if (std::strcmp(options().stores, "plain") == 0) return &plain;
-  return std::strcmp(options().stores, "streaming") == 0 ? &streaming : nullptr;
-}
-
 // What this rank sends or receives.
 inline std::size_t moved_bytes(const coll::Work& work) {
   std::size_t in = 0, out = 0;
   for (const coll::Block& block : work.in) in += block.bytes;
   for (const coll::Block& block : work.out) out += block.bytes;
   return std::max({in, out, work.bytes()});
-}
-
-// One buffer that stands for all that this rank touches: one that it writes to, if there is any.
-const void* written_by(const coll::Work& work) {
-  if (!work.in.empty()) return work.in[0].address;
-  if (!work.out.empty()) return work.out[0].address;
-  return work.recv != nullptr ? work.recv : work.send;
-}
-
-choice::Learner::Choice choose_stores(choice::Learner& learner, coll::Collective collective,
-                                      coll::Work& work, std::size_t moved, std::size_t distance) {
-  static const coll::Stores* const wanted = wanted_stores();
-  if (wanted != nullptr) [[unlikely]] {
-    work.stores = *wanted;
-    return {};
-  }
-  work.stores = coll::Stores::plain;
-  if (moved < limits::large_bytes) return {};
-  const auto choice = learner.choose(collective, moved, distance, false);
-  if (choice.second) work.stores = coll::Stores::streaming;
-  return choice;
-}
-
-// Collectives in which one member's buffer decides for all, and whose buffer that is.
-int who_decides(coll::Collective collective, const coll::Work& work) {
-  switch (collective) {
-    case coll::Collective::bcast:
-      return work.root;
-    case coll::Collective::reduce:
-    case coll::Collective::allreduce:
-    case coll::Collective::reduce_scatter:
-    case coll::Collective::reduce_scatter_block:
-      return 0;
-    default:
-      return -1;
-  }
-}
-
-// This rank's choice of stores matters only for mapped memory.
-void learn(const Choices& choices, std::uint64_t ticks, std::size_t moved, fabric::Route route) {
-  if (ticks == 0) return;
-  if (route == fabric::Route::mapped)
-    learners().stores.learn(choices.stores, ticks, moved);
-  else
-    learners().cico.learn(choices.cico, ticks, moved);
-}
-
-// Too few bytes say nothing.
-void learn(const Pending& pending) {
-  const bool enough =
-      pending.work_ticks != 0 && pending.worked_bytes >= choice::Learner::least_bytes;
-  if (enough && pending.route == fabric::Route::mapped)
-    learners().background_stores.learn(pending.choices.stores, pending.work_ticks,
-                                       pending.worked_bytes);
 }
 
 }  // namespace
@@ -373,38 +297,6 @@ inline bool Team::perform(coll::Collective collective, const coll::Work& work) {
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
   return task.done() && !host_.failed() && !host_.has_read_in_vain();
-}
-
-Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,
-                     std::size_t moved) {
-  Choices choices;
-  Learners& learned = learners();
-  const std::size_t distance = learned.distances.of(written_by(work), moved);
-  work.cico = false;
-  if (node_->transports().may_cico && work.operands == nullptr &&
-      who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
-    const bool small = moved < limits::copied_bytes;
-    // Which way is faster shows in the time that all members take, and only blocking calls have it.
-    choices.cico = blocking ? learned.cico.choose(collective, moved, distance, small)
-                            : learned.cico.choose_known(collective, moved, distance, small);
-    work.cico = choices.cico.second;
-  } else {
-    choices.stores = choose_stores(blocking ? learned.stores : learned.background_stores,
-                                   collective, work, moved, distance);
-  }
-  work.timed = choices.stores.sample != choice::Learner::none ||
-               choices.cico.sample != choice::Learner::none;
-  return choices;
-}
-
-// Whether only the kernel reaches some of my buffers, and the others can be mapped.
-bool Team::only_kernel_reaches(const coll::Work& work) const {
-  constexpr bool full = false;  // only asked for
-  fabric::Transport worst = fabric::Transport::mapped;
-  for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
-    if (buffer != nullptr)
-      worst = std::max(worst, host_.offer(buffer, work.bytes(), full).transport);
-  return worst == fabric::Transport::copied;
 }
 
 inline ErrorCode Team::run_now(coll::Collective collective, coll::Work& work) {

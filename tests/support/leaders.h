@@ -2,6 +2,7 @@
 // Scripts of collectives for members on several nodes.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 
 #include "coll/leaders/rows.h"
@@ -19,32 +20,48 @@ std::vector<Collective> led() {
   return all;
 }
 
+// Whether ranks of each node must follow each other.
+inline bool wants_order(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
+}
+
 // As a launcher lays ranks over nodes: one after the other, in turn, or at random.
-inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks) {
+inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks, bool in_order) {
   const auto nodes =
       static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(std::min(7, ranks)));
-  const auto mode = random() % 3;
+  const auto mode = in_order ? random() % 2 * 2 : random() % 3;
   std::vector<std::int32_t> hosts;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
     hosts.push_back(mode == 0   ? rank * nodes / ranks
                     : mode == 1 ? rank % nodes
                                 : static_cast<std::int32_t>(random() % 7));
+  if (in_order || random() % 4 == 0) std::sort(hosts.begin(), hosts.end());  // unequal nodes
   return hosts;
 }
 
-// Mostly of `collective`. Operations that neither commute nor associate are for one node alone.
+// Whether operands meet in it, in an order that is not the ranks'.
+inline bool sums_up(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::allreduce ||
+         collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block;
+}
+
+// Mostly of `collective`, for which `hosts` must do. Operations that neither commute nor associate
+// are for one node alone, and those that only associate are for those that keep the ranks' order.
 template <fabric::Fabric F, fabric::Wire W>
-Script draw_led_script(std::mt19937_64& random, Collective collective, int ranks,
-                       std::size_t most_ops = 8) {
+Script draw_led_script(std::mt19937_64& random, Collective collective,
+                       const std::vector<std::int32_t>& hosts, std::size_t most_ops = 8) {
+  const int ranks = static_cast<int>(hosts.size());
+  const bool in_order = fabric::NodeMap(hosts, 0).in_order();
   Script script{.ranks = ranks, .ops = {}};
   const std::vector<Collective> all = led<F, W>();
   const std::size_t ops = 1 + random() % most_ops;
   while (script.ops.size() < ops) {
     const Collective next = random() % 3 != 0 ? collective : all[random() % all.size()];
+    if (wants_order(next) && !in_order) continue;
     const std::size_t row = coll::rows_of<F>(next).size() - 1;
     Op op = draw_op<F>(random, {next, row}, ranks, {});
-    const bool computes = next == Collective::reduce || next == Collective::allreduce;
-    if (computes && std::string_view(kinds[op.kind].name) != "sum of 24") continue;
+    if (wants_order(next) && !kinds[op.kind].associates) continue;
+    if (sums_up(next) && std::string_view(kinds[op.kind].name) != "sum of 24") continue;
     op.order = coll::Order::tree;
     script.ops.push_back(op);
   }

@@ -26,8 +26,8 @@ class Leaders : public ::testing::TestWithParam<Collective> {};
 std::string run(Collective collective, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
-  Scene scene(draw_led_script<SimFabric, SimWire>(random, collective, ranks));
-  const std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
+  const std::vector<std::int32_t> hosts = draw_hosts(random, ranks, wants_order(collective));
+  Scene scene(draw_led_script<SimFabric, SimWire>(random, collective, hosts));
   const lab::SimTransports transports = draw_transports(random);
   Simulator simulator(hosts, random(), transports);
   SimMail mail(ranks);
@@ -69,6 +69,27 @@ TEST_P(Leaders, GiveTheSequentialResult) {
 
 INSTANTIATE_TEST_SUITE_P(Collectives, Leaders, ::testing::ValuesIn(led<SimFabric, SimWire>()),
                          [](const auto& one) { return std::string(coll::name_of(one.param)); });
+
+// What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.
+TEST(LeadersServe, OnlyWhatTheyCan) {
+  const fabric::NodeMap in_turn(std::vector<std::int32_t>{1, 2, 1, 2}, 0);
+  const fabric::NodeMap in_order(std::vector<std::int32_t>{1, 1, 2, 2}, 0);
+  const coll::Work sum{.count = 3, .element_bytes = 8};
+  coll::Work user = sum;
+  user.op = coll::user_op;
+  for (const Collective each : {Collective::scan, Collective::exscan}) {
+    EXPECT_FALSE(coll::leaders::serves(in_turn, each, sum));
+    EXPECT_TRUE(coll::leaders::serves(in_order, each, sum));
+    EXPECT_FALSE(coll::leaders::serves(in_order, each, user));
+  }
+  for (const Collective each : {Collective::reduce_scatter, Collective::reduce_scatter_block}) {
+    EXPECT_TRUE(coll::leaders::serves(in_turn, each, sum));
+    EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
+  }
+  const coll::Work large{.count = std::size_t{1} << 40};
+  EXPECT_FALSE(coll::leaders::serves(in_order, Collective::gather, large));
+  EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gatherv, {}));
+}
 
 TEST(NodeMap, KnowsWhoIsWhere) {
   const std::vector<std::int32_t> hosts = {9, 4, 9, 7, 4, 9};

@@ -9,6 +9,8 @@
 #include "coll/leaders/bcast.h"
 #include "coll/leaders/gather.h"
 #include "coll/leaders/reduce.h"
+#include "coll/leaders/reduce_scatter.h"
+#include "coll/leaders/scan.h"
 #include "coll/leaders/scatter.h"
 
 namespace tutti::coll::leaders {
@@ -34,6 +36,13 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
       return allgather<F, W>;
     case Collective::alltoall:
       return alltoall<F, W>;
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      return reduce_scatter<F, W>;
+    case Collective::scan:
+      return scan<F, W>;
+    case Collective::exscan:
+      return exscan<F, W>;
     default:
       return nullptr;
   }
@@ -44,6 +53,7 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
   const auto near = static_cast<std::size_t>(map.largest());
   const auto ranks = static_cast<std::size_t>(map.size());
+  const bool computes_itself = work.operands == nullptr && work.op != user_op;
   switch (collective) {
     case Collective::alltoall:
       return work.bytes() <= limits::packed_alltoall_bytes &&
@@ -51,8 +61,11 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
     case Collective::gather:
     case Collective::scatter:
       return near * work.bytes() <= limits::most_packed_bytes;
+    case Collective::scan:
+    case Collective::exscan:
+      return computes_itself && map.in_order();
     default:
-      return work.operands == nullptr && work.op != user_op;
+      return computes_itself;
   }
 }
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reduce_scatter over nodes: each node's leader hears from each other leader what that one's node
+// has of its own node's parts, and hands out the sums.
+//
+// Few bytes, or nodes whose parts do not follow each other: each node reduces a range of the vector
+// at once, and its leader sends each other one what is for that node. Else it reduces what is for
+// one node while what is for the one before is on its way.
+//
+// In place, a result comes to where operands were that have met already: the sum of element v is
+// at v or before it, and by then all elements up to v of all nodes' parts have met.
+#pragma once
+
+#include <vector>
+
+#include "coll/leaders/packed.h"
+
+namespace tutti::coll::leaders {
+
+// Of one rank, in a call.
+template <Fabric F, Wire W>
+class ScatteredSums {
+ public:
+  ScatteredSums(Members<F, W>& all, const Work& work)
+      : all_(all), work_(work), me_(all.map.node()), nodes_(all.map.nodes()) {}
+
+  Task run() {
+    const bool few =
+        work_.bytes() / static_cast<std::size_t>(nodes_) <= limits::least_ring_slice_bytes;
+    return few || !all_.map.in_order() ? run_by_range() : run_by_node();
+  }
+
+ private:
+  [[nodiscard]] int node_at(int distance) const { return (me_ + distance + nodes_) % nodes_; }
+  [[nodiscard]] const Slice& part_of(int rank) const {
+    return work_.parts[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::size_t bytes_of(std::size_t count) const {
+    return count * work_.element_bytes;
+  }
+
+  // What of `range` of the vector is in a part.
+  static Slice overlap(const Slice& part, const Slice& range) {
+    const std::size_t begin = std::max(part.begin, range.begin);
+    const std::size_t end = std::min(part.begin + part.count, range.begin + range.count);
+    return {begin, end > begin ? end - begin : 0};
+  }
+  // How many elements of `range` are for a node.
+  [[nodiscard]] std::size_t count_of(int node, const Slice& range) const {
+    std::size_t count = 0;
+    for (const int rank : all_.map.members(node)) count += overlap(part_of(rank), range).count;
+    return count;
+  }
+
+  Task run_by_range() {
+    const auto nodes = static_cast<std::size_t>(nodes_);
+    const std::size_t most_bytes =
+        std::min(limits::wire_piece_bytes, limits::most_packed_bytes / (nodes + 1));
+    const std::size_t most = std::max<std::size_t>(1, most_bytes / work_.element_bytes);
+    const auto range = [&](std::size_t begin) {
+      return Slice{begin, std::min(most, work_.count - begin)};
+    };
+    std::size_t longest = 0;
+    for (std::size_t begin = 0; begin < work_.count; begin += most)
+      longest = std::max(longest, count_of(me_, range(begin)));
+    if (all_.leads()) {
+      const std::size_t sums = round_up(bytes_of(std::min(most, work_.count)), 64);
+      place_bytes_ = round_up(bytes_of(longest), 64);
+      sums_ = all_.wire.scratch(2 * sums + nodes * place_bytes_);
+      sorted_ = all_.map.in_order() ? sums_ : sums_ + sums;
+      places_ = sums_ + 2 * sums;
+    }
+    for (std::size_t begin = 0; begin < work_.count; begin += most) co_await meet(range(begin));
+  }
+
+  Task meet(Slice range) {
+    co_await reduce_on_node(all_, work_, range, sums_);
+    const std::size_t mine = count_of(me_, range);
+    std::byte* sum = nullptr;
+    if (all_.leads()) {
+      Ticket last = 0;
+      for (int distance = 1; distance < nodes_ && mine > 0; ++distance) {
+        const int node = node_at(-distance);
+        last = all_.wire.receive(all_.map.leader(node), place(node), bytes_of(mine));
+      }
+      if (sorted_ != sums_) sort(range);
+      std::byte* next = sorted_;
+      for (int node = 0; node < nodes_; ++node) {
+        const std::size_t bytes = bytes_of(count_of(node, range));
+        if (node == me_)
+          sum = next;
+        else if (bytes > 0)
+          last = all_.wire.send(all_.map.leader(node), next, bytes);
+        next += bytes;
+      }
+      co_await all_.wire.done(last);
+      if (mine > 0) sum = fold(sum, mine);
+    }
+    if (mine > 0) co_await hand_out(range, sum);
+  }
+
+  [[nodiscard]] std::byte* place(int index) const {
+    return places_ + static_cast<std::size_t>(index) * place_bytes_;
+  }
+
+  // Node by node.
+  void sort(const Slice& range) {
+    std::byte* next = sorted_;
+    for (int node = 0; node < nodes_; ++node)
+      for (const int rank : all_.map.members(node)) {
+        const Slice slice = overlap(part_of(rank), range);
+        if (slice.count == 0) continue;
+        reduce::copy(next, sums_ + bytes_of(slice.begin - range.begin), bytes_of(slice.count));
+        next += bytes_of(slice.count);
+      }
+  }
+
+  // In the order of the nodes; returns where the sum is.
+  std::byte* fold(std::byte* own, std::size_t count) {
+    std::byte* const sum = me_ == 0 ? own : place(0);
+    for (int node = 1; node < nodes_; ++node)
+      work_.kernel->apply(sum, sum, node == me_ ? own : place(node), count, work_.stores);
+    return sum;
+  }
+
+  // The nodes' parts follow each other.
+  Task run_by_node() {
+    const std::size_t most =
+        std::max<std::size_t>(64, limits::most_ring_slice_bytes / work_.element_bytes / 64 * 64);
+    std::size_t longest = 0;
+    for (int node = 0; node < nodes_; ++node)
+      longest = std::max(longest, count_of(node, {0, work_.count}));
+    if (all_.leads()) {
+      place_bytes_ = round_up(bytes_of(std::min(most, longest)), 64);
+      places_ = all_.wire.scratch(5 * place_bytes_);
+    }
+    for (std::size_t begin = 0; begin < longest; begin += most) co_await pass(begin, most);
+  }
+
+  // Elements [begin, begin + most) of each node's parts.
+  Task pass(std::size_t begin, std::size_t most) {
+    const auto slice = [&](int node) {
+      const std::size_t first = part_of(all_.map.members(node)[0]).begin;
+      const std::size_t count = count_of(node, {0, work_.count});
+      return Slice{first + std::min(begin, count), std::min(most, count - std::min(begin, count))};
+    };
+    const Slice mine = slice(me_);
+    const bool leads = all_.leads(), hears = leads && mine.count > 0;
+    std::byte* const sum = place(0);
+    const std::byte* own = sum;  // what this node has of its own parts
+    Ticket heard[2] = {0, 0}, sent[2] = {0, 0};
+    if (mine.count > 0) co_await fold_on_node(mine, own, sum);
+    const auto add = [&](int distance) {
+      work_.kernel->apply(sum, own, place(1 + distance % 2), mine.count, work_.stores);
+      own = sum;
+    };
+    for (int distance = 1; distance < nodes_; ++distance) {
+      const int to = node_at(distance), from = node_at(-distance);
+      if (hears)
+        heard[distance % 2] =
+            all_.wire.receive(all_.map.leader(from), place(1 + distance % 2), bytes_of(mine.count));
+      if (const Slice theirs = slice(to); theirs.count > 0) {
+        if (leads) co_await all_.wire.done(sent[distance % 2]);
+        std::byte* const made = place(3 + distance % 2);
+        const std::byte* result = made;
+        co_await fold_on_node(theirs, result, made);
+        if (leads)
+          sent[distance % 2] = all_.wire.send(all_.map.leader(to), result, bytes_of(theirs.count));
+      }
+      if (!hears || distance == 1) continue;
+      co_await all_.wire.done(heard[(distance - 1) % 2]);
+      add(distance - 1);
+    }
+    const Ticket last_heard = std::max(heard[0], heard[1]), last_sent = std::max(sent[0], sent[1]);
+    if (leads) co_await all_.wire.done(std::max(last_heard, last_sent));
+    if (hears && nodes_ > 1) add(nodes_ - 1);
+    if (mine.count > 0) co_await hand_out(mine, const_cast<std::byte*>(own));
+  }
+
+  // What a rank alone on its node has needs no copy.
+  Task fold_on_node(Slice slice, const std::byte*& result, std::byte* made) {
+    if (all_.fabric.size() == 1)
+      result = static_cast<const std::byte*>(work_.send) + bytes_of(slice.begin);
+    else
+      co_await reduce_on_node(all_, work_, slice, made);
+  }
+
+  // To each member of this node what of its part is in `range`; they lie at `sum`.
+  Task hand_out(Slice range, std::byte* sum) {
+    std::vector<Block> out;
+    bool even = true;
+    const auto members = all_.map.members(me_);
+    const std::size_t first = bytes_of(overlap(part_of(members[0]), range).count);
+    for (const int rank : members) {
+      const std::size_t bytes = bytes_of(overlap(part_of(rank), range).count);
+      even = even && bytes == first;
+      if (!all_.leads()) continue;
+      out.push_back({sum, bytes, nullptr});
+      sum += bytes;
+    }
+    const Slice& part = part_of(all_.map.rank());
+    const Slice mine = overlap(part, range);
+    Block in{static_cast<std::byte*>(work_.recv), bytes_of(mine.count), nullptr};
+    if (in.bytes > 0) in.address += bytes_of(mine.begin - part.begin);
+    const Work own{.count = even ? first : 0,
+                   .root = all_.leading_place(),
+                   .stores = work_.stores,
+                   .out = out,
+                   .in = std::span(&in, 1)};
+    co_await on_node(all_, even ? Collective::scatter : Collective::scatterv, own);
+  }
+
+  Members<F, W>& all_;
+  const Work& work_;
+  int me_, nodes_;
+  std::byte* sums_ = nullptr;    // of a range, as the vector has them
+  std::byte* sorted_ = nullptr;  // the same, node by node
+  std::byte* places_ = nullptr;
+  std::size_t place_bytes_ = 0;
+};
+
+template <Fabric F, Wire W>
+Task reduce_scatter(Members<F, W>& all, const Work& work) {
+  ScatteredSums<F, W> sums(all, work);
+  co_await sums.run();
+}
+
+}  // namespace tutti::coll::leaders

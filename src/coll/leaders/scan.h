@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scan and Exscan over nodes of which each has ranks that follow each other: a Scan on each node,
+// whose last member then knows what the node sums up to. The last members find what the nodes
+// before theirs sum up to, each tells its node's members, and they put it in front. So operands
+// meet in the order of the ranks.
+//
+// Few bytes: what a node knows of the nodes before it doubles in each round (Hillis and Steele
+// 1986). Large vectors go along a chain of the nodes, in pieces.
+#pragma once
+
+#include "coll/leaders/leaders.h"
+#include "coll/scan/line.h"
+
+namespace tutti::coll::leaders {
+
+// Of one rank, in a call.
+template <Fabric F, Wire W, scan::Kind kind>
+class Prefixes {
+ public:
+  Prefixes(Members<F, W>& all, const Work& work)
+      : all_(all),
+        work_(work),
+        me_(all.map.node()),
+        nodes_(all.map.nodes()),
+        last_(all.map.members(me_).back()),
+        speaks_(last_ == all.map.rank()),
+        most_(std::max<std::size_t>(1, limits::wire_piece_bytes / work.element_bytes)),
+        pieces_(divide_up(work.count, most_)),
+        chain_(pieces_ > 1 && 2 * pieces_ > static_cast<std::size_t>(nodes_)),
+        place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),
+        memory_(all.wire.scratch((speaks_ ? 5 : 1) * place_bytes_)) {}
+
+  Task run() {
+    if (chain_) listen(0);
+    for (std::size_t piece = 0; piece < pieces_; ++piece) {
+      if (chain_ && piece + 1 < pieces_) listen(piece + 1);
+      co_await meet(piece);
+    }
+    if (speaks_) co_await all_.wire.done(std::max(sent_[0], sent_[1]));
+  }
+
+ private:
+  [[nodiscard]] std::byte* place(std::size_t index) const { return memory_ + index * place_bytes_; }
+  // Of the chain, two pieces are under way.
+  [[nodiscard]] std::byte* heard(std::size_t piece) const { return place(piece % 2); }
+  [[nodiscard]] std::byte* made(std::size_t piece) const { return place(2 + piece % 2); }
+  [[nodiscard]] std::byte* kept() const { return place(4); }  // the operand, where it is replaced
+
+  [[nodiscard]] std::size_t count_of(std::size_t piece) const {
+    return std::min(most_, work_.count - piece * most_);
+  }
+  [[nodiscard]] int speaker(int node) const { return all_.map.members(node).back(); }
+
+  void listen(std::size_t piece) {
+    if (speaks_ && me_ > 0)
+      hears_[piece % 2] =
+          all_.wire.receive(speaker(me_ - 1), heard(piece), count_of(piece) * work_.element_bytes);
+  }
+
+  Task meet(std::size_t piece) {
+    const std::size_t offset = piece * most_ * work_.element_bytes;
+    Work own = work_;
+    own.count = count_of(piece);
+    own.send = static_cast<const std::byte*>(work_.send) + offset;
+    // The first rank has none of an Exscan.
+    if (work_.recv != nullptr) own.recv = static_cast<std::byte*>(work_.recv) + offset;
+    const bool replaced = kind == scan::Kind::exclusive && own.send == own.recv;
+    const bool keeps = speaks_ && replaced && all_.fabric.size() > 1;
+    if (keeps) reduce::copy(kept(), own.send, own.bytes());
+    co_await on_node(all_, kind == scan::Kind::inclusive ? Collective::scan : Collective::exscan,
+                     own);
+    if (keeps) own.send = kept();
+    std::byte* const prefix = chain_ && speaks_ ? heard(piece) : place(0);
+    if (speaks_ && chain_) co_await pass_on(own, piece);
+    if (speaks_ && !chain_) co_await double_up(own);
+    if (me_ == 0) co_return;
+    co_await bcast_on_node(all_, prefix, own.bytes(), last_);
+    if (kind == scan::Kind::exclusive && all_.map.place_of(all_.map.rank()) == 0)
+      reduce::copy(own.recv, prefix, own.bytes());
+    else
+      work_.kernel->apply(own.recv, prefix, own.recv, own.count, work_.stores);
+  }
+
+  // What this node sums up to: its last member's result, or that and its operand, at `to`.
+  const std::byte* total(const Work& own, std::byte* to) const {
+    if (kind == scan::Kind::inclusive) return static_cast<const std::byte*>(own.recv);
+    if (all_.fabric.size() == 1) return static_cast<const std::byte*>(own.send);
+    work_.kernel->apply(to, own.recv, own.send, own.count, Stores::plain);
+    return to;
+  }
+
+  Task pass_on(const Work& own, std::size_t piece) {
+    co_await all_.wire.done(std::max(hears_[piece % 2], sent_[piece % 2]));
+    if (me_ + 1 == nodes_) co_return;
+    const std::byte* sum = total(own, made(piece));
+    if (me_ > 0) {
+      work_.kernel->apply(made(piece), heard(piece), sum, own.count, Stores::plain);
+      sum = made(piece);
+    }
+    sent_[piece % 2] = all_.wire.send(speaker(me_ + 1), sum, own.bytes());
+  }
+
+  // What the nodes before this one sum up to comes to place(0).
+  Task double_up(const Work& own) {
+    std::byte* const sum = place(2);
+    const std::byte* known = total(own, sum);
+    for (int distance = 1; distance < nodes_; distance *= 2) {
+      Ticket last = 0;
+      const bool hears = me_ >= distance;
+      std::byte* const before = place(distance == 1 ? 0 : 1);
+      if (hears) last = all_.wire.receive(speaker(me_ - distance), before, own.bytes());
+      if (me_ + distance < nodes_)
+        last = all_.wire.send(speaker(me_ + distance), known, own.bytes());
+      co_await all_.wire.done(last);
+      if (!hears) continue;
+      if (me_ + 2 * distance < nodes_) {
+        work_.kernel->apply(sum, before, known, own.count, Stores::plain);
+        known = sum;
+      }
+      if (distance > 1) work_.kernel->apply(place(0), before, place(0), own.count, Stores::plain);
+    }
+  }
+
+  Members<F, W>& all_;
+  const Work& work_;
+  int me_, nodes_;
+  int last_;     // of this node's members
+  bool speaks_;  // it is this one
+  std::size_t most_, pieces_;
+  bool chain_;
+  std::size_t place_bytes_;
+  std::byte* memory_;
+  Ticket hears_[2] = {0, 0}, sent_[2] = {0, 0};
+};
+
+template <Fabric F, Wire W>
+Task scan(Members<F, W>& all, const Work& work) {
+  Prefixes<F, W, scan::Kind::inclusive> prefixes(all, work);
+  co_await prefixes.run();
+}
+
+template <Fabric F, Wire W>
+Task exscan(Members<F, W>& all, const Work& work) {
+  Prefixes<F, W, scan::Kind::exclusive> prefixes(all, work);
+  co_await prefixes.run();
+}
+
+}  // namespace tutti::coll::leaders

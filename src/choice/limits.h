@@ -66,6 +66,9 @@ inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;
 // Blocks of an Alltoall up to this size are worth the two copies more that one message between two
 // nodes costs, where it would be one between any two of their ranks.
 inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
+// Of blocks that ranks send each other themselves so many bytes are under way at once: more would
+// only wait for each other.
+inline constexpr std::size_t under_way_bytes = 1024 * kib;
 // A leader sorts so many bytes by receiver in the time that a stage of its node takes.
 inline constexpr std::size_t sorted_alltoall_bytes = 128 * kib;
 

@@ -89,6 +89,7 @@ TEST(LeadersServe, OnlyWhatTheyCan) {
   const coll::Work large{.count = std::size_t{1} << 40};
   EXPECT_FALSE(coll::leaders::serves(in_order, Collective::gather, large));
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gatherv, {}));
+  EXPECT_TRUE(coll::leaders::serves(in_order, Collective::alltoall, large));
 }
 
 TEST(NodeMap, KnowsWhoIsWhere) {

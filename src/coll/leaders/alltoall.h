@@ -8,6 +8,7 @@
 // its way, and between members of the node blocks pass directly.
 #pragma once
 
+#include "coll/leaders/alltoallv.h"
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
@@ -159,9 +160,21 @@ class PackedExchange {
   bool passed_ = false;  // the blocks between members of this node, directly
 };
 
+// Whether what goes from one node to another is one message; all members know that alike.
+inline bool is_worth_packing(const NodeMap& map, const Work& work) {
+  const auto near = static_cast<std::size_t>(map.largest());
+  const auto ranks = static_cast<std::size_t>(map.size());
+  return work.bytes() <= limits::packed_alltoall_bytes &&
+         2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+}
+
 template <Fabric F, Wire W>
 Task alltoall(Members<F, W>& all, const Work& work) {
   if (has_no_room(all, work.out[0], work.in[0])) co_return;
+  if (!is_worth_packing(all.map, work)) {
+    co_await alltoallv<F, W, Collective::alltoall>(all, work);
+    co_return;
+  }
   PackedExchange<F, W> exchange(all, work);
   co_await exchange.run();
 }

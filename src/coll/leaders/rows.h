@@ -36,6 +36,10 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
       return allgather<F, W>;
     case Collective::alltoall:
       return alltoall<F, W>;
+    case Collective::alltoallv:
+      return alltoallv<F, W, Collective::alltoallv>;
+    case Collective::alltoallw:
+      return alltoallv<F, W, Collective::alltoallw>;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
       return reduce_scatter<F, W>;
@@ -51,16 +55,11 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
 // Whether it serves this call; all members know that alike. It does not compute with operands that
 // only the rank's own threads may apply, nor with operations of the user, which may not commute.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
-  const auto near = static_cast<std::size_t>(map.largest());
-  const auto ranks = static_cast<std::size_t>(map.size());
   const bool computes_itself = work.operands == nullptr && work.op != user_op;
   switch (collective) {
-    case Collective::alltoall:
-      return work.bytes() <= limits::packed_alltoall_bytes &&
-             2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
     case Collective::gather:
     case Collective::scatter:
-      return near * work.bytes() <= limits::most_packed_bytes;
+      return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
     case Collective::scan:
     case Collective::exscan:
       return computes_itself && map.in_order();

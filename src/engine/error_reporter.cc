@@ -215,6 +215,17 @@ fabric::Emergencies ErrorReporter::emergencies() {
                 self->rank_of(self->rank_),
                 describe(self->blocking_, self->call_(self->fabric_), text[1]));
           },
+      .truncation_across =
+          [](void* context, int rank, std::size_t sent, std::size_t room) {
+            auto* self = static_cast<ErrorReporter*>(context);
+            self->error_code_ = ErrorCode::truncated;
+            char text[96];
+            log::fatal(
+                "on a communicator of %d ranks its rank %d sends %zu bytes to its rank %d in %s, "
+                "which has room for %zu",
+                self->size(), rank, sent, self->rank_of(self->rank_),
+                describe(self->blocking_, self->call_(self->fabric_), text), room);
+          },
       .called_off =
           [](void* context) {
             const auto* self = static_cast<const ErrorReporter*>(context);

@@ -39,6 +39,9 @@ class MessageWire {
   void mismatch(int member, std::uint64_t theirs) {
     fabric_.host().mismatch_across(member, theirs);
   }
+  void truncation(int member, std::size_t sent, std::size_t room) {
+    fabric_.host().truncation_across(member, sent, room);
+  }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
   // A call has succeeded.

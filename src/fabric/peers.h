@@ -29,8 +29,9 @@ struct Emergencies {
   void (*peer_error)(void* context, int peer) = nullptr;
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
-  // The same as mismatch, of a member on another node: its rank in the communicator.
+  // The same as mismatch and truncation, of a member on another node: its rank in the communicator.
   void (*mismatch_across)(void* context, int rank, std::uint64_t theirs) = nullptr;
+  void (*truncation_across)(void* context, int rank, std::size_t sent, std::size_t room) = nullptr;
   // Whether a member on another node has met an error.
   bool (*called_off)(void* context) = nullptr;
   // A message between nodes could not be sent or received, or was not of the length awaited.
@@ -89,6 +90,9 @@ class Peers {
   [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks, bool rank_waits = true);
   void mismatch_across(int rank, std::uint64_t theirs) {
     if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs);
+  }
+  void truncation_across(int rank, std::size_t sent, std::size_t room) {
+    if (!fail()) emergencies_.truncation_across(emergencies_.context, rank, sent, room);
   }
   void lose_messages() {
     if (!fail()) emergencies_.messages_lost(emergencies_.context);

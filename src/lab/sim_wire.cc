@@ -51,6 +51,8 @@ bool SimWire::are_done(Ticket ticket) {
 
 void SimWire::mismatch(int, std::uint64_t) { ++simulator_.mismatches_; }
 
+void SimWire::truncation(int, std::size_t, std::size_t) { ++simulator_.mismatches_; }
+
 bool SimWire::begin_call() {
   const bool tidy = pending_.empty() && asked_ <= 1;
   asked_ = 0;

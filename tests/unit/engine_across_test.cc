@@ -225,6 +225,31 @@ TEST(Across, NoticesMessagesOfAnotherLengthInTheBackground) {
   }
 }
 
+// Rank 3 sends the root more than it has room for, or the root sends that to rank 3.
+TEST(Across, NoticesWhoHasNoRoom) {
+  for (const Collective collective : {Collective::gatherv, Collective::scatterv}) {
+    const bool gathers = collective == Collective::gatherv;
+    Wires wires(4);
+    const Endings endings = fork_ranks(4, [&](Rank& self) {
+      auto team = team_across(self, wires, {0, 0, 1, 1});
+      std::vector<std::byte> data(500), own(200);
+      coll::Block mine{own.data(), self.rank == 3 && gathers ? 200u : 100u, nullptr};
+      std::vector<coll::Block> all;
+      for (std::size_t q = 0; self.rank == 0 && q < 4; ++q)
+        all.push_back({data.data() + q * 100, q == 3 && !gathers ? 200u : 100u, nullptr});
+      const Work work{.root = 0,
+                      .out = gathers ? std::span(&mine, 1) : std::span(all),
+                      .in = gathers ? std::span(all) : std::span(&mine, 1)};
+      const ErrorCode error = team->run(collective, work);
+      if (self.rank == (gathers ? 0 : 3)) RANK_CHECK(error == ErrorCode::truncated);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+    const char* said = gathers ? "its rank 3 sends 200 bytes to its rank 0 in MPI_Gatherv"
+                               : "its rank 0 sends 200 bytes to its rank 3 in MPI_Scatterv";
+    EXPECT_NE(endings.output.find(said), std::string::npos) << endings.output;
+  }
+}
+
 // Strictly, calls of one length are told apart, too.
 TEST(Across, ComparesCallsStrictly) {
   Wires wires(4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather over nodes: the root speaks for its node. Each other leader gathers its node's blocks and
-// sends them, packed. Of a Gatherv only the root knows the sizes, so there is none.
+// sends them, packed.
 #pragma once
 
 #include "coll/leaders/packed.h"

@@ -8,10 +8,12 @@
 #include "coll/leaders/barrier.h"
 #include "coll/leaders/bcast.h"
 #include "coll/leaders/gather.h"
+#include "coll/leaders/gatherv.h"
 #include "coll/leaders/reduce.h"
 #include "coll/leaders/reduce_scatter.h"
 #include "coll/leaders/scan.h"
 #include "coll/leaders/scatter.h"
+#include "coll/leaders/scatterv.h"
 
 namespace tutti::coll::leaders {
 
@@ -29,8 +31,12 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
       return allreduce<F, W>;
     case Collective::gather:
       return gather<F, W>;
+    case Collective::gatherv:
+      return gatherv<F, W>;
     case Collective::scatter:
       return scatter<F, W>;
+    case Collective::scatterv:
+      return scatterv<F, W>;
     case Collective::allgather:
     case Collective::allgatherv:
       return allgather<F, W>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter over nodes: the root speaks for its node. It sends each other leader the blocks of that
-// node, packed. Of a Scatterv only the root knows the sizes, so there is none.
+// node, packed.
 #pragma once
 
 #include "coll/leaders/packed.h"

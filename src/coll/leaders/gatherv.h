@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gatherv over nodes: the root speaks for its node. Of each other node the members tell each other
+// how long their blocks are, and the leader tells the root. Then it gathers them and sends them,
+// packed and in pieces.
+#pragma once
+
+#include "coll/leaders/packed.h"
+#include "coll/leaders/pieces.h"
+
+namespace tutti::coll::leaders {
+
+template <Fabric F, Wire W>
+Task gatherv_to_root(Members<F, W>& all, const Work& work) {
+  const NodeMap& map = all.map;
+  const int home = map.node(), nodes = map.nodes();
+  const Packed rooms(map, work.in);
+  std::size_t most = 0;
+  for (int node = 0; node < nodes; ++node)
+    if (node != home) most = std::max(most, rooms.bytes(node));
+  RootPieces<W> pieces(all.wire, map, most);
+  const auto ranks = static_cast<std::size_t>(map.size());
+  const std::size_t sizes_bytes = round_up(ranks * sizeof(std::uint64_t), 64);
+  std::byte* const memory = all.wire.scratch(sizes_bytes + pieces.memory_bytes());
+  auto* const sizes = reinterpret_cast<std::uint64_t*>(memory);  // node by node
+  Ticket last = 0;
+  for (int node = 0; node < nodes; ++node)
+    if (node != home)
+      last = all.wire.receive(map.leader(node), sizes + map.before(node),
+                              map.members(node).size() * sizeof(std::uint64_t));
+  co_await all.wire.done(last);
+
+  std::vector<Row> rows;
+  for (int node = 0; node < nodes; ++node) {
+    std::vector<Block> blocks;
+    const std::uint64_t* sent = sizes + map.before(node);
+    for (const int rank : map.members(node)) {
+      if (node == home) break;
+      Block block = work.in[static_cast<std::size_t>(rank)];
+      if (*sent > block.bytes) {
+        all.wire.truncation(rank, *sent, block.bytes);
+        co_return;
+      }
+      block.bytes = *sent++;
+      blocks.push_back(block);
+    }
+    rows.emplace_back(std::move(blocks));
+  }
+  pieces.begin(std::move(rows), memory + sizes_bytes, true);
+  const std::vector<Block> blocks = rooms.blocks_of(home);
+  Work own = all.staged(work);
+  own.in = blocks;
+  co_await on_node(all, Collective::gatherv, own);
+  co_await pieces.end();
+}
+
+// On a node without the root.
+template <Fabric F, Wire W>
+Task gatherv_from_node(Members<F, W>& all, const Work& work) {
+  const bool leads = all.leads();
+  const auto near = static_cast<std::size_t>(all.fabric.size());
+  const auto place = static_cast<std::size_t>(all.map.place_of(all.map.rank()));
+  Block mine = work.out[0];
+  std::uint64_t size = mine.bytes;
+  std::vector<std::uint64_t> sizes(near);
+  Block said{reinterpret_cast<std::byte*>(&size), sizeof size, nullptr};
+  const std::vector<Block> heard =
+      equal_places(reinterpret_cast<std::byte*>(sizes.data()), sizeof size, near);
+  const Work listing{.count = sizeof size, .out = std::span(&said, 1), .in = heard};
+  co_await on_node(all, Collective::allgather, listing);
+
+  const Row row = row_of_sizes(sizes);
+  const std::size_t sizes_bytes = round_up(near * sizeof size, 64);
+  const std::size_t piece = round_up(row.bytes_from(0), 64);
+  const bool straight = near == 1 && mine.layout == nullptr;
+  const bool cut = mine.layout != nullptr && row.bytes() > Row::piece_bytes;
+  // A leader's: the sizes, two pieces, and its own part of one, if that is to be packed.
+  std::byte* const memory = leads ? all.wire.scratch(sizes_bytes + (cut ? 3 : 2) * piece)
+                            : cut ? all.wire.scratch(piece)
+                                  : nullptr;
+  std::byte* const places = leads ? memory + sizes_bytes : nullptr;
+  std::byte* const part = leads ? places + 2 * piece : memory;
+  Ticket sent[2] = {0, 0}, last = 0;
+  if (leads) {
+    std::memcpy(memory, sizes.data(), near * sizeof size);
+    last = all.wire.send(work.root, memory, near * sizeof size);
+  }
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < row.bytes(); begin += Row::piece_bytes, ++number) {
+    std::byte* const at = straight ? mine.address + begin : places + number % 2 * piece;
+    if (leads) co_await all.wire.done(sent[number % 2]);
+    const Slice bytes = row.part(place, begin);
+    Block given = mine;
+    if (bytes.count < mine.bytes) {
+      given = {mine.layout == nullptr ? mine.address + bytes.begin : part, bytes.count, nullptr};
+      if (mine.layout != nullptr) pack(part, mine, bytes.begin, bytes.count);
+    }
+    if (!straight) {
+      std::vector<Block> in;
+      if (leads) in = row.places(at, begin);
+      const Work own{.root = all.leading_place(),
+                     .stores = work.stores,
+                     .out = std::span(&given, 1),
+                     .in = in};
+      co_await on_node(all, Collective::gatherv, own);
+    }
+    if (leads) last = sent[number % 2] = all.wire.send(work.root, at, row.bytes_from(begin));
+  }
+  if (leads) co_await all.wire.done(last);
+}
+
+template <Fabric F, Wire W>
+Task gatherv(Members<F, W>& all, const Work& work) {
+  if (work.root == all.map.rank())
+    co_await gatherv_to_root(all, work);
+  else if (all.map.node_of(work.root) == all.map.node())
+    co_await on_node(all, Collective::gatherv, all.staged(work));
+  else
+    co_await gatherv_from_node(all, work);
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The blocks of a node's members, one behind the other and cut into pieces: what the root of a
+// Gatherv or Scatterv and the leaders send each other. Both know the sizes by then, so they agree
+// on the pieces.
+#pragma once
+
+#include <vector>
+
+#include "coll/leaders/leaders.h"
+
+namespace tutti::coll::leaders {
+
+class Row {
+ public:
+  static constexpr std::size_t piece_bytes = limits::wire_piece_bytes;
+
+  Row() = default;
+  explicit Row(std::vector<Block> blocks) : blocks_(std::move(blocks)) {
+    for (const Block& block : blocks_) {
+      begins_.push_back(bytes_);
+      bytes_ += block.bytes;
+    }
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  // Of the piece that begins there; 0: there is none.
+  [[nodiscard]] std::size_t bytes_from(std::size_t begin) const {
+    return begin < bytes_ ? std::min(piece_bytes, bytes_ - begin) : 0;
+  }
+  // Which bytes of a block are in the piece.
+  [[nodiscard]] Slice part(std::size_t index, std::size_t begin) const {
+    const std::size_t from = std::max(begin, begins_[index]);
+    const std::size_t to =
+        std::min(begin + bytes_from(begin), begins_[index] + blocks_[index].bytes);
+    return from < to ? Slice{from - begins_[index], to - from} : Slice{};
+  }
+
+  // Where the blocks lie like that themselves, if they do.
+  [[nodiscard]] std::byte* as_they_lie() const {
+    std::byte *first = nullptr, *next = nullptr;
+    for (const Block& block : blocks_) {
+      if (block.bytes == 0) continue;
+      if (block.layout != nullptr || (next != nullptr && block.address != next)) return nullptr;
+      if (next == nullptr) first = block.address;
+      next = block.address + block.bytes;
+    }
+    return first;
+  }
+
+  void pack(std::byte* to, std::size_t begin) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Slice bytes = part(i, begin);
+      coll::pack(to, blocks_[i], bytes.begin, bytes.count);
+      to += bytes.count;
+    }
+  }
+  void unpack(const std::byte* from, std::size_t begin) const {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Slice bytes = part(i, begin);
+      coll::unpack(blocks_[i], bytes.begin, from, bytes.count);
+      from += bytes.count;
+    }
+  }
+
+  // The places of a piece's parts, at `memory`.
+  [[nodiscard]] std::vector<Block> places(std::byte* memory, std::size_t begin) const {
+    std::vector<Block> places;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      places.push_back({memory, part(i, begin).count, nullptr});
+      memory += places.back().bytes;
+    }
+    return places;
+  }
+
+ private:
+  std::vector<Block> blocks_;
+  std::vector<std::size_t> begins_;
+  std::size_t bytes_ = 0;
+};
+
+// How long the blocks of this node's members are, to those who have no more of them.
+inline Row row_of_sizes(std::span<const std::uint64_t> sizes) {
+  std::vector<Block> blocks;
+  for (const std::uint64_t size : sizes) blocks.push_back({nullptr, size, nullptr});
+  return Row(std::move(blocks));
+}
+
+// The root's messages with all leaders, of which a bounded number is under way: first the first
+// piece of each node, then the second.
+template <Wire W>
+class RootPieces {
+ public:
+  // `most`: the bytes of a node, at most.
+  RootPieces(W& wire, const NodeMap& map, std::size_t most)
+      : wire_(wire),
+        map_(map),
+        place_bytes_(round_up(std::clamp<std::size_t>(most, 1, Row::piece_bytes), 64)),
+        under_way_(std::clamp<std::size_t>(limits::under_way_bytes / place_bytes_, 4, 64)) {}
+
+  [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
+
+  // `rows`: by node; this one's is empty. Starts the first messages.
+  void begin(std::vector<Row> rows, std::byte* memory, bool receives) {
+    rows_ = std::move(rows);
+    memory_ = memory;
+    receives_ = receives;
+    while (started_ < under_way_.size() && start_next()) {
+    }
+  }
+  Task end() {
+    for (; ended_ < started_; ++ended_, (void)start_next()) {
+      const Piece& oldest = under_way_[ended_ % under_way_.size()];
+      co_await wire_.done(oldest.ticket);
+      if (oldest.packed != nullptr) rows_[oldest.node].unpack(oldest.packed, oldest.begin);
+    }
+  }
+
+ private:
+  struct Piece {
+    Ticket ticket = 0;
+    const std::byte* packed = nullptr;  // where it has been received, if it is to be unpacked
+    std::size_t node = 0, begin = 0;
+  };
+
+  // False: there are no more.
+  bool start_next() {
+    for (;;) {
+      if (node_ == rows_.size()) {
+        if (!more_) return false;
+        node_ = 0;
+        begin_ += Row::piece_bytes;
+        more_ = false;
+      }
+      const std::size_t node = node_++;
+      if (rows_[node].bytes_from(begin_) == 0) continue;
+      more_ = true;
+      start(node);
+      return true;
+    }
+  }
+
+  void start(std::size_t node) {
+    const std::size_t number = started_++ % under_way_.size();
+    const Row& row = rows_[node];
+    const std::size_t bytes = row.bytes_from(begin_);
+    std::byte* const straight = row.as_they_lie();
+    std::byte* const place =
+        straight != nullptr ? straight + begin_ : memory_ + number * place_bytes_;
+    const int leader = map_.leader(static_cast<int>(node));
+    Piece& next = under_way_[number];
+    next = {0, receives_ && straight == nullptr ? place : nullptr, node, begin_};
+    if (!receives_ && straight == nullptr) row.pack(place, begin_);
+    next.ticket =
+        receives_ ? wire_.receive(leader, place, bytes) : wire_.send(leader, place, bytes);
+  }
+
+  W& wire_;
+  const NodeMap& map_;
+  std::size_t place_bytes_;
+  std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
+  std::vector<Row> rows_;
+  std::byte* memory_ = nullptr;
+  bool receives_ = false;
+  std::size_t started_ = 0, ended_ = 0;
+  std::size_t node_ = 0, begin_ = 0;  // what comes next
+  bool more_ = false;                 // some node had a piece there
+};
+
+}  // namespace tutti::coll::leaders

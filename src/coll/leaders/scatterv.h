@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scatterv over nodes: the root speaks for its node. It tells each other leader how long the blocks
+// of that node are, who tells its members, and sends them, packed and in pieces.
+#pragma once
+
+#include "coll/leaders/packed.h"
+#include "coll/leaders/pieces.h"
+
+namespace tutti::coll::leaders {
+
+template <Fabric F, Wire W>
+Task scatterv_from_root(Members<F, W>& all, const Work& work) {
+  const NodeMap& map = all.map;
+  const int home = map.node(), nodes = map.nodes();
+  const Packed packed(map, work.out);
+  std::size_t most = 0;
+  for (int node = 0; node < nodes; ++node)
+    if (node != home) most = std::max(most, packed.bytes(node));
+  RootPieces<W> pieces(all.wire, map, most);
+  const auto ranks = static_cast<std::size_t>(map.size());
+  const std::size_t sizes_bytes = round_up(ranks * sizeof(std::uint64_t), 64);
+  std::byte* const memory = all.wire.scratch(sizes_bytes + pieces.memory_bytes());
+  auto* const sizes = reinterpret_cast<std::uint64_t*>(memory);  // node by node
+  std::vector<Row> rows;
+  Ticket last = 0;
+  for (int node = 0; node < nodes; ++node) {
+    rows.emplace_back(node == home ? std::vector<Block>() : packed.blocks_of(node));
+    if (node == home) continue;
+    std::uint64_t* next = sizes + map.before(node);
+    for (const int rank : map.members(node))
+      *next++ = work.out[static_cast<std::size_t>(rank)].bytes;
+    last = all.wire.send(map.leader(node), sizes + map.before(node),
+                         map.members(node).size() * sizeof(std::uint64_t));
+  }
+  pieces.begin(std::move(rows), memory + sizes_bytes, false);
+  const std::vector<Block> blocks = packed.blocks_of(home);
+  Work own = all.staged(work);
+  own.out = blocks;
+  co_await on_node(all, Collective::scatterv, own);
+  co_await pieces.end();
+  co_await all.wire.done(last);
+}
+
+// On a node without the root.
+template <Fabric F, Wire W>
+Task scatterv_to_node(Members<F, W>& all, const Work& work) {
+  const bool leads = all.leads();
+  const auto near = static_cast<std::size_t>(all.fabric.size());
+  const auto place = static_cast<std::size_t>(all.map.place_of(all.map.rank()));
+  const Block mine = work.in[0];
+  std::vector<std::uint64_t> sizes(near);
+  const std::size_t sizes_bytes = near * sizeof sizes[0], head = round_up(sizes_bytes, 64);
+  const bool straight = near == 1 && mine.layout == nullptr;
+  // A leader's: the sizes, two pieces, and its own part of one, if that is to be unpacked.
+  constexpr std::size_t piece = Row::piece_bytes;
+  std::byte* memory = nullptr;
+  if (leads) {
+    memory = all.wire.scratch(head + (straight                 ? 0
+                                      : mine.layout == nullptr ? 2 * piece
+                                                               : 3 * piece));
+    co_await all.wire.done(all.wire.receive(work.root, memory, sizes_bytes));
+    std::memcpy(sizes.data(), memory, sizes_bytes);
+  }
+  co_await bcast_on_node(all, reinterpret_cast<std::byte*>(sizes.data()), sizes_bytes);
+
+  const Row row = row_of_sizes(sizes);
+  if (sizes[place] > mine.bytes) {
+    all.wire.truncation(work.root, sizes[place], mine.bytes);
+    co_return;
+  }
+  const bool cut = mine.layout != nullptr && row.bytes() > piece;
+  if (cut && !leads) memory = all.wire.scratch(piece);
+  std::byte* const part = leads ? memory + head + 2 * piece : memory;
+  const auto at = [&](std::size_t begin) {
+    return straight ? mine.address + begin : memory + head + begin / piece % 2 * piece;
+  };
+  const auto receive = [&](std::size_t begin) {
+    return leads && row.bytes_from(begin) > 0
+               ? all.wire.receive(work.root, at(begin), row.bytes_from(begin))
+               : Ticket{0};
+  };
+  Ticket next = receive(0);
+  for (std::size_t begin = 0; begin < row.bytes(); begin += piece) {
+    const Ticket here = next;
+    next = receive(begin + piece);
+    if (leads) co_await all.wire.done(here);
+    if (straight) continue;
+    const Slice bytes = row.part(place, begin);
+    const bool whole = bytes.count == sizes[place];
+    Block taken = mine;
+    if (!whole)
+      taken = {mine.layout == nullptr ? mine.address + bytes.begin : part, bytes.count, nullptr};
+    std::vector<Block> out;
+    if (leads) out = row.places(at(begin), begin);
+    const Work own{
+        .root = all.leading_place(), .stores = work.stores, .out = out, .in = std::span(&taken, 1)};
+    co_await on_node(all, Collective::scatterv, own);
+    if (!whole && mine.layout != nullptr) unpack(mine, bytes.begin, part, bytes.count);
+  }
+}
+
+template <Fabric F, Wire W>
+Task scatterv(Members<F, W>& all, const Work& work) {
+  if (work.root == all.map.rank())
+    co_await scatterv_from_root(all, work);
+  else if (all.map.node_of(work.root) == all.map.node())
+    co_await on_node(all, Collective::scatterv, all.staged(work));
+  else
+    co_await scatterv_to_node(all, work);
+}
+
+}  // namespace tutti::coll::leaders

@@ -66,9 +66,10 @@ template <Fabric F, Wire W>
   return true;
 }
 
-// Bcast within the node, from the leader.
+// Bcast within the node, from the leader. All its members know whether there is anything.
 template <Fabric F, Wire W>
 Task bcast_on_node(Members<F, W>& all, std::byte* data, std::size_t bytes, int root = nobody) {
+  if (bytes == 0) co_return;
   const Work work{.recv = data, .count = bytes, .root = all.leading_place(root)};
   co_await on_node(all, Collective::bcast, work);
 }

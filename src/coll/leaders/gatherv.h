@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gatherv over nodes: the root speaks for its node. Of each other node the members tell each other
-// how long their blocks are, and the leader tells the root. Then it gathers them and sends them,
-// packed and in pieces.
+// how long their blocks are, and the leader tells the root. It gathers them and sends them, packed
+// and in pieces.
 #pragma once
 
 #include "coll/leaders/packed.h"
@@ -18,21 +18,18 @@ Task gatherv_to_root(Members<F, W>& all, const Work& work) {
   for (int node = 0; node < nodes; ++node)
     if (node != home) most = std::max(most, rooms.bytes(node));
   RootPieces<W> pieces(all.wire, map, most);
-  const auto ranks = static_cast<std::size_t>(map.size());
-  const std::size_t sizes_bytes = round_up(ranks * sizeof(std::uint64_t), 64);
-  std::byte* const memory = all.wire.scratch(sizes_bytes + pieces.memory_bytes());
-  auto* const sizes = reinterpret_cast<std::uint64_t*>(memory);  // node by node
+  std::byte* const memory = all.wire.scratch(Heads::all_bytes(map) + pieces.memory_bytes());
+  const Heads heads(map, memory);
   Ticket last = 0;
   for (int node = 0; node < nodes; ++node)
     if (node != home)
-      last = all.wire.receive(map.leader(node), sizes + map.before(node),
-                              map.members(node).size() * sizeof(std::uint64_t));
+      last = all.wire.receive(map.leader(node), heads.sizes(node), heads.bytes(node));
   co_await all.wire.done(last);
 
   std::vector<Row> rows;
   for (int node = 0; node < nodes; ++node) {
     std::vector<Block> blocks;
-    const std::uint64_t* sent = sizes + map.before(node);
+    const std::uint64_t* sent = heads.sizes(node);
     for (const int rank : map.members(node)) {
       if (node == home) break;
       Block block = work.in[static_cast<std::size_t>(rank)];
@@ -44,8 +41,11 @@ Task gatherv_to_root(Members<F, W>& all, const Work& work) {
       blocks.push_back(block);
     }
     rows.emplace_back(std::move(blocks));
+    if (!rows.back().rides()) continue;
+    rows.back().unpack(heads.rider(node), 0);
+    rows.back() = {};
   }
-  pieces.begin(std::move(rows), memory + sizes_bytes, true);
+  pieces.begin(std::move(rows), memory + Heads::all_bytes(map), true);
   const std::vector<Block> blocks = rooms.blocks_of(home);
   Work own = all.staged(work);
   own.in = blocks;
@@ -69,24 +69,28 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
   co_await on_node(all, Collective::allgather, listing);
 
   const Row row = row_of_sizes(sizes);
-  const std::size_t sizes_bytes = round_up(near * sizeof size, 64);
-  const std::size_t piece = round_up(row.bytes_from(0), 64);
+  const std::size_t head_bytes = Heads::bytes(near), sizes_bytes = near * sizeof size;
+  const std::size_t piece = row.rides() ? 0 : round_up(row.bytes_from(0), 64);
   const bool straight = near == 1 && mine.layout == nullptr;
   const bool cut = mine.layout != nullptr && row.bytes() > Row::piece_bytes;
-  // A leader's: the sizes, two pieces, and its own part of one, if that is to be packed.
-  std::byte* const memory = leads ? all.wire.scratch(sizes_bytes + (cut ? 3 : 2) * piece)
-                            : cut ? all.wire.scratch(piece)
-                                  : nullptr;
-  std::byte* const places = leads ? memory + sizes_bytes : nullptr;
-  std::byte* const part = leads ? places + 2 * piece : memory;
+  // A leader's: the head, two pieces, and its own part of one, if that is to be packed.
+  const std::size_t head = round_up(head_bytes, 64);
+  std::byte* memory = nullptr;
+  if (leads || cut) memory = all.wire.scratch(leads ? head + (cut ? 3 : 2) * piece : piece);
+  std::byte* const part = leads && cut ? memory + head + 2 * piece : memory;
+  const auto at = [&](std::size_t begin) -> std::byte* {
+    if (!leads) return nullptr;
+    if (row.rides()) return memory + sizes_bytes;
+    return straight ? mine.address + begin : memory + head + begin / Row::piece_bytes % 2 * piece;
+  };
   Ticket sent[2] = {0, 0}, last = 0;
   if (leads) {
-    std::memcpy(memory, sizes.data(), near * sizeof size);
-    last = all.wire.send(work.root, memory, near * sizeof size);
+    std::memcpy(memory, sizes.data(), sizes_bytes);
+    std::memset(memory + sizes_bytes, 0, limits::rider_bytes);
+    if (!row.rides()) last = all.wire.send(work.root, memory, head_bytes);
   }
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < row.bytes(); begin += Row::piece_bytes, ++number) {
-    std::byte* const at = straight ? mine.address + begin : places + number % 2 * piece;
     if (leads) co_await all.wire.done(sent[number % 2]);
     const Slice bytes = row.part(place, begin);
     Block given = mine;
@@ -94,17 +98,19 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
       given = {mine.layout == nullptr ? mine.address + bytes.begin : part, bytes.count, nullptr};
       if (mine.layout != nullptr) pack(part, mine, bytes.begin, bytes.count);
     }
-    if (!straight) {
+    if (!straight || row.rides()) {
       std::vector<Block> in;
-      if (leads) in = row.places(at, begin);
+      if (leads) in = row.places(at(begin), begin);
       const Work own{.root = all.leading_place(),
                      .stores = work.stores,
                      .out = std::span(&given, 1),
                      .in = in};
       co_await on_node(all, Collective::gatherv, own);
     }
-    if (leads) last = sent[number % 2] = all.wire.send(work.root, at, row.bytes_from(begin));
+    if (leads && !row.rides())
+      last = sent[number % 2] = all.wire.send(work.root, at(begin), row.bytes_from(begin));
   }
+  if (leads && row.rides()) last = all.wire.send(work.root, memory, head_bytes);
   if (leads) co_await all.wire.done(last);
 }
 

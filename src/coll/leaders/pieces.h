@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The blocks of a node's members, one behind the other and cut into pieces: what the root of a
 // Gatherv or Scatterv and the leaders send each other. Both know the sizes by then, so they agree
-// on the pieces.
+// on the pieces. The sizes come in a message before, and few bytes ride in that.
 #pragma once
 
 #include <vector>
@@ -23,6 +23,7 @@ class Row {
   }
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] bool rides() const { return bytes_ <= limits::rider_bytes; }
   // Of the piece that begins there; 0: there is none.
   [[nodiscard]] std::size_t bytes_from(std::size_t begin) const {
     return begin < bytes_ ? std::min(piece_bytes, bytes_ - begin) : 0;
@@ -85,6 +86,36 @@ inline Row row_of_sizes(std::span<const std::uint64_t> sizes) {
   return Row(std::move(blocks));
 }
 
+// The messages that say how long the blocks are: a number for each member of a node, and behind
+// them the blocks, if they ride.
+class Heads {
+ public:
+  static std::size_t bytes(std::size_t members) {
+    return members * sizeof(std::uint64_t) + limits::rider_bytes;
+  }
+
+  // Those of all nodes, at `memory`.
+  Heads(const NodeMap& map, std::byte* memory) : map_(map), memory_(memory) {}
+  static std::size_t all_bytes(const NodeMap& map) {
+    return round_up(static_cast<std::size_t>(map.size()) * sizeof(std::uint64_t) +
+                        static_cast<std::size_t>(map.nodes()) * limits::rider_bytes,
+                    64);
+  }
+  [[nodiscard]] std::uint64_t* sizes(int node) const {
+    return reinterpret_cast<std::uint64_t*>(
+        memory_ + static_cast<std::size_t>(map_.before(node)) * sizeof(std::uint64_t) +
+        static_cast<std::size_t>(node) * limits::rider_bytes);
+  }
+  [[nodiscard]] std::size_t bytes(int node) const { return bytes(map_.members(node).size()); }
+  [[nodiscard]] std::byte* rider(int node) const {
+    return reinterpret_cast<std::byte*>(sizes(node) + map_.members(node).size());
+  }
+
+ private:
+  const NodeMap& map_;
+  std::byte* memory_;
+};
+
 // The root's messages with all leaders, of which a bounded number is under way: first the first
 // piece of each node, then the second.
 template <Wire W>
@@ -99,7 +130,7 @@ class RootPieces {
 
   [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
 
-  // `rows`: by node; this one's is empty. Starts the first messages.
+  // `rows`: by node; this one's is empty, and those that ride. Starts the first messages.
   void begin(std::vector<Row> rows, std::byte* memory, bool receives) {
     rows_ = std::move(rows);
     memory_ = memory;

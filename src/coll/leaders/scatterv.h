@@ -17,22 +17,24 @@ Task scatterv_from_root(Members<F, W>& all, const Work& work) {
   for (int node = 0; node < nodes; ++node)
     if (node != home) most = std::max(most, packed.bytes(node));
   RootPieces<W> pieces(all.wire, map, most);
-  const auto ranks = static_cast<std::size_t>(map.size());
-  const std::size_t sizes_bytes = round_up(ranks * sizeof(std::uint64_t), 64);
-  std::byte* const memory = all.wire.scratch(sizes_bytes + pieces.memory_bytes());
-  auto* const sizes = reinterpret_cast<std::uint64_t*>(memory);  // node by node
+  std::byte* const memory = all.wire.scratch(Heads::all_bytes(map) + pieces.memory_bytes());
+  const Heads heads(map, memory);
   std::vector<Row> rows;
   Ticket last = 0;
   for (int node = 0; node < nodes; ++node) {
     rows.emplace_back(node == home ? std::vector<Block>() : packed.blocks_of(node));
     if (node == home) continue;
-    std::uint64_t* next = sizes + map.before(node);
+    std::uint64_t* next = heads.sizes(node);
     for (const int rank : map.members(node))
       *next++ = work.out[static_cast<std::size_t>(rank)].bytes;
-    last = all.wire.send(map.leader(node), sizes + map.before(node),
-                         map.members(node).size() * sizeof(std::uint64_t));
+    std::memset(heads.rider(node), 0, limits::rider_bytes);
+    if (rows.back().rides()) {
+      rows.back().pack(heads.rider(node), 0);
+      rows.back() = {};
+    }
+    last = all.wire.send(map.leader(node), heads.sizes(node), heads.bytes(node));
   }
-  pieces.begin(std::move(rows), memory + sizes_bytes, false);
+  pieces.begin(std::move(rows), memory + Heads::all_bytes(map), false);
   const std::vector<Block> blocks = packed.blocks_of(home);
   Work own = all.staged(work);
   own.out = blocks;
@@ -49,16 +51,17 @@ Task scatterv_to_node(Members<F, W>& all, const Work& work) {
   const auto place = static_cast<std::size_t>(all.map.place_of(all.map.rank()));
   const Block mine = work.in[0];
   std::vector<std::uint64_t> sizes(near);
-  const std::size_t sizes_bytes = near * sizeof sizes[0], head = round_up(sizes_bytes, 64);
+  const std::size_t sizes_bytes = near * sizeof sizes[0], head_bytes = Heads::bytes(near);
+  const std::size_t head = round_up(head_bytes, 64);
   const bool straight = near == 1 && mine.layout == nullptr;
-  // A leader's: the sizes, two pieces, and its own part of one, if that is to be unpacked.
+  // A leader's: the head, two pieces, and its own part of one, if that is to be unpacked.
   constexpr std::size_t piece = Row::piece_bytes;
   std::byte* memory = nullptr;
   if (leads) {
     memory = all.wire.scratch(head + (straight                 ? 0
                                       : mine.layout == nullptr ? 2 * piece
                                                                : 3 * piece));
-    co_await all.wire.done(all.wire.receive(work.root, memory, sizes_bytes));
+    co_await all.wire.done(all.wire.receive(work.root, memory, head_bytes));
     std::memcpy(sizes.data(), memory, sizes_bytes);
   }
   co_await bcast_on_node(all, reinterpret_cast<std::byte*>(sizes.data()), sizes_bytes);
@@ -68,14 +71,15 @@ Task scatterv_to_node(Members<F, W>& all, const Work& work) {
     all.wire.truncation(work.root, sizes[place], mine.bytes);
     co_return;
   }
-  const bool cut = mine.layout != nullptr && row.bytes() > piece;
-  if (cut && !leads) memory = all.wire.scratch(piece);
-  std::byte* const part = leads ? memory + head + 2 * piece : memory;
+  std::byte* part = nullptr;
+  if (mine.layout != nullptr && row.bytes() > piece)
+    part = leads ? memory + head + 2 * piece : all.wire.scratch(piece);
   const auto at = [&](std::size_t begin) {
+    if (row.rides()) return memory + sizes_bytes;
     return straight ? mine.address + begin : memory + head + begin / piece % 2 * piece;
   };
   const auto receive = [&](std::size_t begin) {
-    return leads && row.bytes_from(begin) > 0
+    return leads && !row.rides() && row.bytes_from(begin) > 0
                ? all.wire.receive(work.root, at(begin), row.bytes_from(begin))
                : Ticket{0};
   };
@@ -84,7 +88,7 @@ Task scatterv_to_node(Members<F, W>& all, const Work& work) {
     const Ticket here = next;
     next = receive(begin + piece);
     if (leads) co_await all.wire.done(here);
-    if (straight) continue;
+    if (straight && !row.rides()) continue;
     const Slice bytes = row.part(place, begin);
     const bool whole = bytes.count == sizes[place];
     Block taken = mine;

@@ -50,6 +50,9 @@ class SuspendingWire {
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
   void mismatch(int member, std::uint64_t theirs) { host_.mismatch_across(member, theirs); }
+  void truncation(int member, std::size_t sent, std::size_t room) {
+    host_.truncation_across(member, sent, room);
+  }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
   // Brings messages forward; only where one may talk.

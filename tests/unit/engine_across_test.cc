@@ -43,22 +43,31 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
   return team;
 }
 
+// Two hosts at least.
+std::vector<std::int32_t> draw_two_hosts(std::mt19937_64& random, int ranks, bool in_order) {
+  std::vector<std::int32_t> hosts = draw_hosts(random, ranks, in_order);
+  hosts.back() = hosts[0] + (in_order ? 8 : 1);
+  return hosts;
+}
+
+Script draw_round(std::mt19937_64& random, const std::vector<std::int32_t>& hosts, bool in_order) {
+  const auto all = led<fabric::NodeFabric, fabric::MessageWire>();
+  Collective most = all[random() % all.size()];
+  while (wants_order(most) && !in_order) most = all[random() % all.size()];
+  return draw_led_script<fabric::NodeFabric, fabric::MessageWire>(random, most, hosts);
+}
+
 TEST(Across, GivesTheSequentialResult) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(mix(seed));
     const int ranks = 2 + static_cast<int>(random() % 6);
-    std::vector<std::int32_t> hosts = draw_hosts(random, ranks, seed % 2 == 0);
-    hosts.back() = hosts[0] + (seed % 2 == 0 ? 8 : 1);  // two at least
+    const std::vector<std::int32_t> hosts = draw_two_hosts(random, ranks, seed % 2 == 0);
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {
       auto team = team_across(self, wires, hosts, seed % 3 == 0);
       for (std::uint64_t round = 1; round <= 12; ++round) {
         std::mt19937_64 draws(mix(seed * 100 + round));
-        const auto all = led<fabric::NodeFabric, fabric::MessageWire>();
-        Collective most = all[draws() % all.size()];
-        while (wants_order(most) && seed % 2 != 0) most = all[draws() % all.size()];
-        Scene scene(draw_led_script<fabric::NodeFabric, fabric::MessageWire>(draws, most, hosts),
-                    heap);
+        Scene scene(draw_round(draws, hosts, seed % 2 == 0), heap);
         scene.play_alone(self.rank, [&](const Op& op, const Work& work) {
           RANK_CHECK(team->run(op.algorithm.collective, work) == ErrorCode::none);
         });
@@ -105,18 +114,14 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     std::mt19937_64 random(mix(seed));
     const int ranks = 2 + static_cast<int>(random() % 6);
-    std::vector<std::int32_t> hosts = draw_hosts(random, ranks);
-    hosts.back() = hosts[0] + 1;  // two at least
+    const std::vector<std::int32_t> hosts = draw_two_hosts(random, ranks, seed % 2 == 0);
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {
       std::mt19937_64 own(mix(seed * 100 + static_cast<std::uint64_t>(self.rank)));
       auto team = team_across(self, wires, hosts, false, own() % 2 == 0);
       for (std::uint64_t round = 1; round <= 12; ++round) {
         std::mt19937_64 draws(mix(seed * 100 + round));
-        const auto all = led<fabric::NodeFabric, fabric::MessageWire>();
-        const Collective most = all[draws() % all.size()];
-        Scene scene(draw_led_script<fabric::NodeFabric, fabric::MessageWire>(draws, most, ranks),
-                    heap);
+        Scene scene(draw_round(draws, hosts, seed % 2 == 0), heap);
         std::vector<std::unique_ptr<Background>> under_way;
         for (std::size_t i = 0; i < scene.script().ops.size(); ++i) {
           if (draws() % 3 != 0) {

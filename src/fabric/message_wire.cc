@@ -16,7 +16,7 @@ bool MessageWire::wait_for(Ticket ticket) {
     }
     failed_ = state == Messages::State::failed;
     if (++polls > polls_) host.give_core();
-    if (polls % 32 == 0) Upkeep::while_waiting();
+    if (polls % 32 == 0 || Upkeep::presses()) Upkeep::while_waiting();
     if (polls % polls_per_look == 0 && host.is_left_behind(fabric_.desks())) break;
   }
   if (!host.shares_core() && polls > 0)

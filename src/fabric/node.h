@@ -74,7 +74,7 @@ class NodeHost : public Peers {
     for (std::int64_t yields = 0; yields < wait_policy().yields; ++yields) {
       if (poll(watch)) return true;
       if (!segment::yield(wait_policy())) break;
-      if (yields % 8 == 7) {
+      if (yields % 8 == 7 || Upkeep::presses()) {
         if (in_vain(watch)) return false;
         Upkeep::while_waiting();
       }
@@ -83,6 +83,7 @@ class NodeHost : public Peers {
     const std::int64_t longest_ns = Upkeep::needed() ? longest_nap_with_upkeep_ns : longest_nap_ns;
     for (std::int64_t nap_ns = first_nap_ns; !poll(watch);
          nap_ns = std::min(2 * nap_ns, longest_ns)) {
+      if (Upkeep::presses()) nap_ns = first_nap_ns;
       const segment::Awaited awaited{watch.word, watch.sleepers, watch.seen};
       sleeper.nap({&awaited, 1}, wait_policy(), nap_ns);
       if (in_vain(watch)) return false;

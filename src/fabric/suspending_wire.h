@@ -22,7 +22,10 @@ class SuspendingWire {
       : messages_(std::move(messages)), host_(host), any_thread_(any_thread) {}
 
   // Whether the thread that drives may call the library.
-  [[nodiscard]] bool may_talk() const { return any_thread_ || host_.driver() == Executor::rank; }
+  [[nodiscard]] bool may_talk() const { return may_talk(host_.driver()); }
+  [[nodiscard]] bool may_talk(Executor driver) const {
+    return any_thread_ || driver == Executor::rank;
+  }
 
   Ticket send(int member, const void* from, std::size_t bytes) {
     sent_.add(bytes);
@@ -41,7 +44,7 @@ class SuspendingWire {
     void await_suspend(std::coroutine_handle<> handle) {
       const auto ready = [](void* awaiter, Watch& watch) {
         const Await& self = *static_cast<const Await*>(awaiter);
-        watch.asks = self.wire.may_talk();
+        watch.asks = true;
         return self.wire.is_done(self.ticket) && !self.wire.host_.failed();
       };
       wire.host_.suspend({handle, ready, this});
@@ -55,6 +58,8 @@ class SuspendingWire {
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
+  // Whether a message is not done yet.
+  [[nodiscard]] bool is_busy() const { return done_ < added_; }
   // Brings messages forward; only where one may talk.
   void talk();
   // A call has succeeded.

@@ -73,6 +73,10 @@ void Upkeep::between_calls() {
 }
 
 void Upkeep::while_waiting() {
+  if (presses()) {
+    if (const Look look = look_.load(std::memory_order_relaxed)) look();
+    return;
+  }
   const std::uint64_t now = arch::ticks();
   if (now - last_.load(std::memory_order_relaxed) >=
       waiting_share * cost_.load(std::memory_order_relaxed))

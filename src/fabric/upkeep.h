@@ -53,6 +53,11 @@ class Upkeep {
   // To be called in a wait, as often as the caller likes.
   static void while_waiting();
 
+  // Whether messages of Tutti's own are under way that only looks bring forward. Then a rank that
+  // waits looks all the time, and sleeps for short times only.
+  static void press(bool presses) { presses_.store(presses, std::memory_order_relaxed); }
+  [[nodiscard]] static bool presses() { return presses_.load(std::memory_order_relaxed); }
+
   // How many calls without a look lie between two calls with one.
   [[nodiscard]] static std::uint32_t gap() { return gap_.load(std::memory_order_relaxed); }
 
@@ -65,6 +70,7 @@ class Upkeep {
   static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};
+  static inline constinit std::atomic<bool> presses_{false};
   static inline constinit os::Occasion tending_{250};
   static inline constinit std::atomic<std::uint32_t> gap_{0};   // one less than a power of two
   static inline constinit std::atomic<std::uint64_t> last_{0};  // the end of the last look

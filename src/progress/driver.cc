@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "base/base.h"
+#include "fabric/upkeep.h"
 #include "os/os.h"
 #include "progress/progress.h"
 
@@ -151,13 +152,15 @@ bool Driver::round(Executor driver, bool looks_after) {
   bool left = false;  // there is work for a rank, which may sleep
   OperationList finished;
   elsewhere_ = asking_ = 0;
+  bool presses = false;
   for (InOrderQueue* queue : queues_) {
     bool advanced = false;
     while (queue->advance(driver, false, finished)) advanced = true;
     moved = moved || advanced;
     if (looks_after) queue->look_after(finished);
     if (queue->idle()) continue;
-    if (queue->watch().asks)
+    presses = presses || queue->asks();
+    if (queue->asks() && queue->may_ask(driver))
       ++asking_;
     else if (queue->watch().word == nullptr)
       ++elsewhere_;
@@ -165,6 +168,7 @@ bool Driver::round(Executor driver, bool looks_after) {
   }
   if (left && waiting_.load(std::memory_order_seq_cst) != 0) ranks_doorbell_.ring();
   wants_thread_.store(driver == Executor::rank && elsewhere_ > 0, std::memory_order_relaxed);
+  fabric::Upkeep::press(presses);
   moved = moved || !finished.empty();
   settle(finished);
   return moved;
@@ -252,6 +256,8 @@ void Driver::Wait::step(bool may_sleep) {
     // if it may. But it always yields while its own thread may need the core.
     if (may_yield_ && !elsewhere)
       may_yield_ = segment::yield(driver_.settings_.wait_policy);
+    else if (asks)  // yields without end would count against this rank for long
+      driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, first_nap_ns);
     else
       segment::give_core();
   }

@@ -53,6 +53,12 @@ InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Trans
   if (others != nullptr) leading_ = std::make_unique<Leading>(*others, fabric_, *plans_);
 }
 
+bool InOrderQueue::asks() const { return leading_ != nullptr && leading_->wire.is_busy(); }
+
+bool InOrderQueue::may_ask(fabric::Executor driver) const {
+  return leading_ != nullptr && leading_->wire.may_talk(driver);
+}
+
 bool InOrderQueue::is_called_off() { return leading_->wire.is_called_off(); }
 
 void InOrderQueue::end_messages(bool tells) {
@@ -116,7 +122,8 @@ bool InOrderQueue::go_on(OperationList& finished) {
 
 void InOrderQueue::look_after(OperationList& finished) {
   const bool rank_waits = host_.driver() == fabric::Executor::rank;
-  const bool in_vain = watch_.asks              ? host_.is_left_behind(desks_, rank_waits)
+  const bool in_vain = watch_.asks
+                           ? may_ask(host_.driver()) && host_.is_left_behind(desks_, rank_waits)
                        : watch_.word != nullptr ? host_.in_vain(watch_, rank_waits)
                                                 : false;
   if (in_vain && may_conclude()) conclude(finished);

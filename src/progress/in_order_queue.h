@@ -55,6 +55,9 @@ class InOrderQueue {
   [[nodiscard]] bool is_late() const { return operations_.first()->work.operands != nullptr; }
   // What the last advance() found missing; a null word: another driver.
   [[nodiscard]] const fabric::Watch& watch() const { return watch_; }
+  // Whether messages between nodes are under way, and whether `driver` may bring them forward.
+  [[nodiscard]] bool asks() const;
+  [[nodiscard]] bool may_ask(fabric::Executor driver) const;
   // Looks whether the members that it waits for are still there. If not, all operations fail.
   void look_after(OperationList& finished);
 

@@ -142,7 +142,9 @@ def start(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        start_new_session=True,
+        # Not a session: Linux would take each host for a group of its own (autogroup), and starve
+        # one for seconds where ranks of another yield much.
+        process_group=0,
     )
     for file in files:
         os.close(file)

@@ -12,7 +12,7 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from spanning import LAYOUTS, SHORT, UNEQUAL, variables
+from spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, variables
 
 CASES = [
     pytest.param(
@@ -82,3 +82,25 @@ def test_moves(
         in_order = not layout.cyclic or "scan" not in name.lower()
         assert calls[name]["taken"] > (0.5 * calls[name]["seen"] if in_order else 0), calls
         assert set(calls[name].get("reasons", {})) <= LEFT, calls
+
+
+# Intel MPI's own collectives, to compare with, crash in the program where a host has several ranks.
+@pytest.mark.parametrize(
+    ("mpi", "layout"),
+    [case for case in CASES if case.values[0] is not INTEL or case.values[1] is ALONE],
+)
+def test_nonblocking(
+    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    cases = 60 if pytestconfig.getoption("--whole") else 20
+    words = [str(mpi.compile("nonblocking.cc")), "--cases", str(cases)]
+    words += ["--meet", "1"]  # what comes before a communicator's first blocking one is the MPI's
+    report = tmp_path / "report.json"
+    count, _ = compared(cluster, mpi, layout, words, report)
+    assert count >= cases * sum(layout.counts)
+    rows = json.loads(report.read_text())["calls"]
+    begun = {row["collective"]: row for row in rows if row["collective"].startswith("I")}
+    assert len(begun) == 17 or cases < 60, begun
+    for name, row in begun.items():
+        in_order = not layout.cyclic or "scan" not in name
+        assert row["taken"] == row["seen"] or not in_order, row

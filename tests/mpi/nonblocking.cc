@@ -6,6 +6,7 @@
 // MPI's own mpicxx.
 //
 //   nonblocking [--cases N] [--first N] [--most-bytes N] [--in-place-reduce 0] [--forget 0]
+//               [--meet 1]   a blocking collective of each communicator comes first
 //
 // Ends with a line "nonblocking: N compared, N wrong".
 #include <mpi.h>
@@ -273,7 +274,8 @@ void complete(std::vector<MPI_Request>& requests, Random& random) {
 
 int main(int argc, char** argv) {
   int cases = 100, first = 0, most = 1 << 20;
-  bool forget = true;  // MPICH 4.0 cannot free the request of a collective of its own
+  bool forget = true;  // no MPI can free the request of a collective of its own
+  bool meet = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     const int value = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--cases") == 0) cases = value;
@@ -281,6 +283,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--most-bytes") == 0) most = value;
     if (std::strcmp(argv[i], "--in-place-reduce") == 0) in_place_reduce = value != 0;
     if (std::strcmp(argv[i], "--forget") == 0) forget = value != 0;
+    if (std::strcmp(argv[i], "--meet") == 0) meet = value != 0;
   }
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -295,6 +298,8 @@ int main(int argc, char** argv) {
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);
     MPI_Comm_dup(MPI_COMM_WORLD, &idle);
     const MPI_Comm comms[] = {MPI_COMM_WORLD, dup, part};
+    for (MPI_Comm comm : {MPI_COMM_WORLD, dup, part, idle})
+      if (meet) MPI_Barrier(comm);
     const int count = 1 + random(12);
     const int largest = random(3) == 0 ? most / 4 : 2000;
     std::vector<std::unique_ptr<Operation>> operations;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather over nodes: the root speaks for its node. Each other leader gathers its node's blocks and
-// sends them, packed.
+// sends them, packed. More than it may hold goes as a Gatherv, in pieces.
 #pragma once
 
+#include "coll/leaders/gatherv.h"
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
@@ -30,6 +31,12 @@ Task gather_to_root(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 Task gather(Members<F, W>& all, const Work& work) {
+  if (!fit_leaders(all.map, work)) {
+    Work large = work;
+    large.count = 0;  // as of a Gatherv
+    co_await gatherv(all, large);
+    co_return;
+  }
   if (work.root == all.map.rank()) {
     co_await gather_to_root(all, work);
     co_return;

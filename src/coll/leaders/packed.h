@@ -9,6 +9,11 @@
 
 namespace tutti::coll::leaders {
 
+// Whether a leader may hold its node's blocks of a call; all members know that alike.
+[[nodiscard]] inline bool fit_leaders(const NodeMap& map, const Work& work) {
+  return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
+}
+
 // Blocks of as many bytes each, one behind the other.
 inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, std::size_t count) {
   std::vector<Block> places;

@@ -61,17 +61,8 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
 // Whether it serves this call; all members know that alike. It does not compute with operands that
 // only the rank's own threads may apply, nor with operations of the user, which may not commute.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
-  const bool computes_itself = work.operands == nullptr && work.op != user_op;
-  switch (collective) {
-    case Collective::gather:
-    case Collective::scatter:
-      return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
-    case Collective::scan:
-    case Collective::exscan:
-      return computes_itself && map.in_order();
-    default:
-      return computes_itself;
-  }
+  const bool scans = collective == Collective::scan || collective == Collective::exscan;
+  return work.operands == nullptr && work.op != user_op && (!scans || map.in_order());
 }
 
 }  // namespace tutti::coll::leaders

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter over nodes: the root speaks for its node. It sends each other leader the blocks of that
-// node, packed.
+// node, packed. More than that one may hold goes as a Scatterv, in pieces.
 #pragma once
 
 #include "coll/leaders/packed.h"
+#include "coll/leaders/scatterv.h"
 
 namespace tutti::coll::leaders {
 
@@ -28,6 +29,12 @@ Task scatter_from_root(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 Task scatter(Members<F, W>& all, const Work& work) {
+  if (!fit_leaders(all.map, work)) {
+    Work large = work;
+    large.count = 0;  // as of a Scatterv
+    co_await scatterv(all, large);
+    co_return;
+  }
   if (work.root == all.map.rank()) {
     co_await scatter_from_root(all, work);
     co_return;

@@ -8,16 +8,19 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import ROOT
-from rig.jobs import Run, start
+from rig import ROOT, jobs
+from rig.jobs import Run
 from rig.mpis import Mpi
 from rig.peak import Peak
 
 SUITE = Path(__file__).with_name("suite.py")
 SOURCES = ROOT / ".clients"
+# What starts a job, with the arguments of rig.jobs.start: on this machine, or on several hosts.
+Start = Callable[..., Run]
 
 
 @dataclass
@@ -40,6 +43,7 @@ def suite(
     tutti: bool,
     limits_s: tuple[int, int],
     peak: Peak | None = None,
+    start: Start = jobs.start,
 ) -> Verdicts:
     """Run a suite; `limits_s` are for each test and for all of them. `peak`: as for start()."""
     path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))

@@ -70,8 +70,9 @@ class Record(unittest.TextTestResult):
 
 
 def run(records: Path, limit_s: float, folder: Path, options: list[str]) -> None:
-    # The rank is known only after MPI_Init, which may hang too: files are named by process.
-    name = str(records / str(os.getpid()))
+    # The rank is known only after MPI_Init, which may hang too: files are named by process, and by
+    # host, as hosts number theirs alike.
+    name = str(records / f"{os.uname().nodename}-{os.getpid()}")
     with Path(name + ".jsonl").open("w") as log, Path(name + ".stacks").open("w") as stacks:
         Record.records, Record.stacks, Record.limit_s = log, stacks, limit_s
         faulthandler.dump_traceback_later(limit_s, exit=True, file=stacks)

@@ -7,61 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients import SOURCES, Verdicts, suite
 from rig.jobs import start
 from rig.mpis import INTEL, MAIN, MPICH, MPICH_ABI, OPENMPI, Mpi
-from rig.peak import Peak
-
-TESTS = SOURCES / "mpi4py" / "test"
-# Not in every run, because they take a third of the time and say nothing of a rank's peers.
-ALONE = ["-x", "test_datatype.TestDatatypePickle.*", "-x", "test_util_dtlib.*"]
-# These start processes, which the launchers refuse or do slowly.
-SPAWNING = ["-e", "test_spawn", "-e", "test_dynproc"]
-# Collectives, requests, communicators, and windows that a waiting rank must serve.
-QUICK = ["-i", "test_(cco_(nb_)?(buf|vec|obj)|request|grequest|comm|op|attributes|rma)[.]py"]
-QUICK_CROWDED = ["-i", "test_cco_(nb_)?(buf|vec)[.]py"]
-# MPICH takes milliseconds for whatever ranks that share a core say to each other.
-CROWDED_MPICH = [
-    "-i",
-    "test_(cco_(nb_)?(buf|vec|obj)|request|comm|op|attributes|threads|win|exceptions)[.]py",
-]
-
-
-def modules(names: list[str]) -> list[str]:
-    """Options that choose the modules of these tests."""
-    return ["-i", "|".join(sorted({name.split(".")[0] + "[.]py" for name in names}))]
-
-
-def compare(
-    mpi: Mpi, ranks: int, options: list[str], *, always_bare: bool, say
-) -> tuple[Verdicts, list[str]]:
-    """Runs under Tutti, and bare too if asked or if something went wrong: the new failures."""
-    # A test takes a second alone; on crowded cores many.
-    limits_s = (90, 900)
-    held = Peak(), Peak()
-    ours = suite(mpi, ranks, TESTS, options, tutti=True, limits_s=limits_s, peak=held[True])
-    counts = f"{len(ours.ended)} tests, {len(ours.skipped)} skipped, {len(ours.failed)} failed"
-    say(f"{ours.run.seconds:.0f} s, {counts}; {ours.run.summary()}")
-    if ours.unfinished or not (ours.failed or ours.run.code == 0):
-        bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s)
-    elif always_bare:
-        bare = suite(mpi, ranks, TESTS, options, tutti=False, limits_s=limits_s, peak=held[False])
-        assert bare.ended.keys() - ours.ended.keys() == set()
-        assert ours.skipped == bare.skipped
-        say(held[True].check(held[False], ranks))
-    elif ours.failed:
-        wanted = [*options, *modules(list(ours.failed))] if "-i" not in options else options
-        bare = suite(mpi, ranks, TESTS, wanted, tutti=False, limits_s=limits_s)
-    else:
-        return ours, []
-    if bare.failed or bare.unfinished:
-        say(f"bare: {', '.join(bare.failed) or 'no failure'}{bare.unfinished}")
-    new = [f"{name}: {text}" for name, text in ours.failed.items() if name not in bare.failed]
-    if ours.unfinished and not bare.unfinished:
-        new.append(f"did not finish (code {ours.run.code}):{ours.unfinished}")
-    if ours.run.code != 0 and bare.run.code == 0:
-        new.append(f"code {ours.run.code}: {ours.run.output[-2000:]}")
-    return ours, new
+from suite_of_mpi4py import ALONE, CROWDED_MPICH, QUICK, QUICK_CROWDED, SPAWNING, compare
 
 
 def check(mpi: Mpi, ranks: int, options: list[str], at_least: int, say, bare: bool = False) -> None:

@@ -102,16 +102,18 @@ class Cluster:
         environment: Mapping[str, str],
         limit_s: float | None = LIMIT_S,
         files: Sequence[int] = (),
+        directory: Path | None = None,
     ) -> Result:
         """Runs `words` on a host, and ends all that they leave behind on any host.
 
-        `files` are its standard input, output and error, instead of nothing and the result.
+        `files` are its standard input, output and error, instead of nothing and the result. It
+        starts in `directory`, or in that of this process.
         """
         request = {
             "host": self.names[host],
             "words": list(words),
             "environment": {**environment, "TMPDIR": TMPDIR},
-            "directory": str(Path.cwd()),
+            "directory": str(directory or Path.cwd()),
             "limit_s": limit_s,
         }
         with Path(os.devnull).open() as nothing, tempfile.TemporaryFile() as said:
@@ -130,6 +132,7 @@ class Cluster:
         variables: Mapping[str, str] | None = None,
         limit_s: float | None = LIMIT_S,
         files: Sequence[int] = (),
+        directory: Path | None = None,
     ) -> Result:
         """Runs `command` on the ranks of `layout`, with `variables` set in them.
 
@@ -138,9 +141,9 @@ class Cluster:
         settings = [f"{name}={value}" for name, value in (variables or {}).items()]
         words = launch(mpi, layout, self.names, ["env", *settings, *command])
         environment = os.environ | mpi.environment
-        result = self.run_on(0, words, environment, limit_s, files)
+        result = self.run_on(0, words, environment, limit_s, files, directory)
         if result.code and mpi.false_alarm and mpi.false_alarm in result.output:
-            result = self.run_on(0, words, environment, limit_s, files)
+            result = self.run_on(0, words, environment, limit_s, files, directory)
         return result
 
 

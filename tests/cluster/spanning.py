@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
+from cluster import Cluster
 from launchers import Layout
+from rig.jobs import Run
 from rig.mpis import LIBRARY, Mpi
+from rig.peak import Peak
 
 SHORT = Layout((2, 2))
 UNEQUAL = Layout((3, 2, 1))
@@ -20,16 +27,45 @@ LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 QUIRKS = {
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_coll": "^han"},
     "impi": {"I_MPI_THREAD_YIELD": "2"},
+    "debian-openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
 }
+SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 
 
 def variables(mpi: Mpi, **options: str) -> dict[str, str]:
     """Those of the ranks."""
-    served = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
-    return {**QUIRKS.get(mpi.name, {}), **served, **options}
+    return {**QUIRKS.get(mpi.name, {}), **SERVED, **options}
 
 
 def changed_on(ranks: str, change: str) -> Sequence[str]:
     """What starts a program so that `change`, of the shell, is made on these ranks: "0|3"."""
     script = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in {ranks}) {change};; esac; exec "$@"'
     return ["sh", "-c", script, "sh"]
+
+
+def start(
+    cluster: Cluster,
+    layout: Layout,
+    mpi: Mpi,
+    ranks: int,
+    command: list[str],
+    *,
+    tutti: bool,
+    limit_s: float,
+    cwd: Path,
+    peak: Peak | None = None,
+    variables: dict[str, str] | None = None,
+) -> Run:
+    """Like rig.jobs.start, on the hosts of `layout`. Nobody looks at the memory."""
+    assert ranks == sum(layout.counts)
+    settings = {**QUIRKS.get(mpi.name, {}), **(variables or {})}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        if tutti:
+            settings |= SERVED | {"TUTTI_REPORT": str(report)}
+        begin = time.monotonic()
+        result = cluster.run(mpi, layout, command, settings, limit_s, directory=cwd)
+        seconds = time.monotonic() - begin
+        rows = json.loads(report.read_text())["calls"] if report.exists() else []
+    code = -1 if result.code is None else result.code
+    return Run(code, result.output, seconds, {row["collective"]: row for row in rows})

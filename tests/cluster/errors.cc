@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong, or nearly, on several hosts: errors CASE. Each rank prints what it should see,
-// or "not true". The programs are wrong where the case says so, and have MPI_ERRORS_RETURN.
+// What goes wrong, or nearly, on several hosts: errors CASE [RANK...]. Each rank prints what it
+// should see, or "not true". The programs are wrong where the case says so, and have
+// MPI_ERRORS_RETURN.
 #include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -97,6 +102,32 @@ void fatal(bool on_one_host) {
   MPI_Barrier(comm);
 }
 
+// The others call collectives without end, so they are in one when these are killed.
+void killed(bool this_one) {
+  std::vector<double> mine(100000, 1), sum(mine),
+      all(mine.size() * static_cast<std::size_t>(g_ranks));
+  const int count = static_cast<int>(mine.size());
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::thread end([=] {
+    if (!this_one) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    kill(getpid(), SIGKILL);
+  });
+  end.detach();
+  for (int root = 0;; root = (root + 1) % g_ranks) {
+    MPI_Allreduce(mine.data(), sum.data(), 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Bcast(sum.data(), count, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    MPI_Reduce(mine.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    MPI_Allgather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+bool among(char** words, char** end) {
+  return std::any_of(words, end, [](const char* word) { return std::atoi(word) == g_rank; });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -109,5 +140,6 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "meetings") == 0) meetings();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);
+  if (std::strcmp(argv[1], "killed") == 0) killed(among(argv + 2, argv + argc));
   MPI_Finalize();
 }

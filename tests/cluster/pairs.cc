@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI alone and Tutti by turns, in one job: rank 0 prints a line for each collective and size,
 // with the name, the bytes, and the times of a call in us, the MPI's and Tutti's. Each is the
-// median over rounds of the slowest rank's.
+// median over rounds of the slowest rank's. Of a nonblocking one that is the call with its
+// MPI_Wait, and then there is a line for the call alone.
 //
 //   pairs ROUNDS SECONDS BYTES...       so many seconds a round at most, if a call is shorter
 #include <mpi.h>
@@ -40,6 +41,30 @@ struct Collective {
         } \
   }
 
+// Of nonblocking calls, in seconds, since it was set to 0.
+double g_posting = 0;
+
+template <class Post, class Wait>
+void post_and_wait(Post post, Wait wait) {
+  MPI_Request request;
+  const double begin = MPI_Wtime();
+  post(&request);
+  g_posting += MPI_Wtime() - begin;
+  wait(&request, MPI_STATUS_IGNORE);
+}
+
+#define NONBLOCKING(name, sized, ...)                                                          \
+  {                                                                                            \
+#name, sized, [](const Buffers& b) {                                                         \
+      (void)b;                                                                                 \
+      post_and_wait([&](MPI_Request* r) { MPI_##name(__VA_ARGS__, r); }, MPI_Wait);            \
+    },                                                                                         \
+        [](const Buffers& b) {                                                                 \
+          (void)b;                                                                             \
+          post_and_wait([&](MPI_Request* r) { BARE(name)(__VA_ARGS__, r); }, BARE(Wait));      \
+        } \
+  }
+
 const Collective collectives[] = {
     COLLECTIVE(Barrier, false, MPI_COMM_WORLD),
     COLLECTIVE(Bcast, true, b.recv, b.bytes, MPI_BYTE, 0, MPI_COMM_WORLD),
@@ -53,6 +78,12 @@ const Collective collectives[] = {
                MPI_COMM_WORLD),
     COLLECTIVE(Alltoall, true, b.send, b.bytes, MPI_BYTE, b.recv, b.bytes, MPI_BYTE,
                MPI_COMM_WORLD),
+    COLLECTIVE(Reduce_scatter_block, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM,
+               MPI_COMM_WORLD),
+    COLLECTIVE(Scan, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
+    NONBLOCKING(Ibarrier, false, MPI_COMM_WORLD),
+    NONBLOCKING(Ibcast, true, b.recv, b.bytes, MPI_BYTE, 0, MPI_COMM_WORLD),
+    NONBLOCKING(Iallreduce, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
 };
 
 double slowest(double seconds) {
@@ -72,10 +103,15 @@ double median(std::vector<double>& times) {
   return times[times.size() / 2];
 }
 
+void say(const char* name, const char* part, int bytes, std::vector<double> (&times)[2]) {
+  std::printf("%s%s %d %.3f %.3f\n", name, part, bytes, median(times[0]) * 1e6,
+              median(times[1]) * 1e6);
+}
+
 void compare(const Collective& collective, const Buffers& buffers, int rounds, double seconds,
              int rank) {
   void (*const calls[])(const Buffers&) = {collective.bare, collective.tutti};
-  std::vector<double> times[2];
+  std::vector<double> times[2], posts[2];
   int repeats[2];
   for (int i = 0; i < 2; ++i) {
     (void)time_of(calls[i], buffers, 1);
@@ -83,11 +119,15 @@ void compare(const Collective& collective, const Buffers& buffers, int rounds, d
     repeats[i] = std::clamp(static_cast<int>(seconds / once), 1, 2000);
   }
   for (int round = 0; round < rounds; ++round)
-    for (int i : {round % 2, 1 - round % 2})
+    for (int i : {round % 2, 1 - round % 2}) {
+      g_posting = 0;
       times[i].push_back(time_of(calls[i], buffers, repeats[i]));
-  if (rank == 0)
-    std::printf("%s %d %.3f %.3f\n", collective.name, collective.sized ? buffers.bytes : 0,
-                median(times[0]) * 1e6, median(times[1]) * 1e6);
+      posts[i].push_back(slowest(g_posting / repeats[i]));
+    }
+  const bool posted = posts[0][0] > 0;
+  if (rank == 0) say(collective.name, "", collective.sized ? buffers.bytes : 0, times);
+  if (rank == 0 && posted)
+    say(collective.name, "-post", collective.sized ? buffers.bytes : 0, posts);
   std::fflush(stdout);
 }
 

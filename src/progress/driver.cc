@@ -26,6 +26,8 @@ constexpr int dedicated_yields = 20'000;
 constexpr int rounds_per_look = 8;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
+// Polls of a waiting rank that asks for messages, before it yields: each is a call of the MPI.
+constexpr std::int64_t asking_polls = 16;
 
 // Pushes to a list whose latest is first.
 void push(std::atomic<Operation*>& list, Operation& operation) {
@@ -247,7 +249,7 @@ void Driver::Wait::step(bool may_sleep) {
     driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
-  } else if (polls_ < driver_.settings_.wait_policy.polls && !elsewhere) {
+  } else if (polls_ < (asks ? asking_polls : driver_.settings_.wait_policy.polls) && !elsewhere) {
     ++polls_;
     arch::relax();
   } else {

@@ -17,7 +17,7 @@ namespace tutti::engine {
 struct Links {
   fabric::NodeMap map;
   // Of blocking collectives, and of nonblocking ones; members are ranks in `map`.
-  std::unique_ptr<fabric::Messages> messages, background_messages;
+  std::shared_ptr<fabric::Messages> messages, background_messages;
   bool any_thread = false;  // may send and receive the latter, or only the rank's own
   bool strict = false;      // as Node::strict(), but of all nodes
 };
@@ -43,14 +43,17 @@ class Across {
     wire_.abandon();
     if (tells) wire_.call_off();
   }
-  // The same for a call that is under way in another thread, which meets that.
-  void call_off() { wire_.call_off(); }
+  // The same for all calls that are under way, nonblocking ones too, which meet that.
+  void call_off() {
+    wire_.call_off();
+    background_.messages->call_off();
+  }
   // Whether a member has met an error.
   [[nodiscard]] bool is_called_off() { return wire_.is_called_off(); }
   // What this rank sent to other nodes since this was asked last.
   [[nodiscard]] fabric::Sent sent() { return wire_.sent(); }
-  // For the queue of nonblocking collectives, once.
-  [[nodiscard]] progress::OtherNodes& background() { return background_; }
+  // For the queue of nonblocking collectives.
+  [[nodiscard]] const progress::OtherNodes& background() const { return background_; }
 
  private:
   fabric::NodeMap map_;

@@ -282,9 +282,7 @@ void Team::revoke() {
   leaving_.break_off();
   desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
   (void)host_.fail();
-  if (across_ == nullptr) return;
-  across_->call_off();
-  if (background_ != nullptr) background_->queue.call_off();
+  if (across_ != nullptr) across_->call_off();
 }
 
 bool Team::revoked() const { return desk().revoked.load(std::memory_order_relaxed) != 0; }

@@ -30,8 +30,7 @@ struct Watch {
   std::uint64_t seen = 0;
   Step step = 0;
   std::span<Desk* const> desks = {};
-  int poster = -1;    // who is to post the step, if that is awaited
-  bool asks = false;  // there is no such word: one has to ask again
+  int poster = -1;  // who is to post the step, if that is awaited
 };
 
 template <class Host>

@@ -4,19 +4,16 @@
 // forward, and gives the core away where other ranks need it.
 #pragma once
 
-#include <memory>
-
-#include "fabric/messages.h"
+#include "fabric/library_wire.h"
 #include "fabric/node.h"
-#include "fabric/wire.h"
 
 namespace tutti::fabric {
 
-class MessageWire {
+class MessageWire : public LibraryWire<NodeHost> {
  public:
   // `fabric` is that of this rank's node, and outlives the wire.
-  MessageWire(std::unique_ptr<Messages> messages, NodeFabric& fabric)
-      : messages_(std::move(messages)),
+  MessageWire(std::shared_ptr<Messages> messages, NodeFabric& fabric)
+      : LibraryWire(std::move(messages), fabric.host()),
         fabric_(fabric),
         polls_(fabric.host().shares_core() ? 0 : most_polls) {}
 
@@ -36,23 +33,6 @@ class MessageWire {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
-  void mismatch(int member, std::uint64_t theirs) {
-    fabric_.host().mismatch_across(member, theirs);
-  }
-  void truncation(int member, std::size_t sent, std::size_t room) {
-    fabric_.host().truncation_across(member, sent, room);
-  }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
-
-  // A call has succeeded.
-  void end_call() { scratch_.tidy(); }
-  // Nothing is sent or received any more.
-  void abandon();
-  // Lets all members know that nobody can go on. Any thread may call this.
-  void call_off() { messages_->call_off(); }
-  [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
-  // What was sent since this was asked last.
-  [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 
  private:
   // How often to look before the core is given away. It adapts: half as often after a wait in which
@@ -67,13 +47,10 @@ class MessageWire {
   }
   [[nodiscard]] bool wait_for(Ticket ticket);
 
-  std::unique_ptr<Messages> messages_;
   NodeFabric& fabric_;
   std::int64_t polls_;
   Ticket started_ = 0, done_ = 0;
   bool failed_ = false;
-  Sent sent_;
-  Scratch scratch_;
 };
 static_assert(Wire<MessageWire>);
 

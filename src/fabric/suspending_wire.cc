@@ -34,9 +34,7 @@ void SuspendingWire::talk() {
 void SuspendingWire::abandon() {
   orders_.clear();
   done_ = started_ = added_;
-  messages_->abandon();
-  // A message that has begun may still be on its way from it or to it.
-  scratch_.abandon();
+  LibraryWire::abandon();
 }
 
 }  // namespace tutti::fabric

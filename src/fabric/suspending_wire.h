@@ -6,20 +6,17 @@
 
 #include <coroutine>
 #include <deque>
-#include <memory>
 
-#include "fabric/messages.h"
-#include "fabric/scratch.h"
+#include "fabric/library_wire.h"
 #include "fabric/suspending.h"
-#include "fabric/wire.h"
 
 namespace tutti::fabric {
 
-class SuspendingWire {
+class SuspendingWire : public LibraryWire<SuspendingHost> {
  public:
-  // `host` is that of this rank's node, and outlives the wire. `any_thread`: may call the library.
-  SuspendingWire(std::unique_ptr<Messages> messages, SuspendingHost& host, bool any_thread)
-      : messages_(std::move(messages)), host_(host), any_thread_(any_thread) {}
+  // `any_thread`: may call the library.
+  SuspendingWire(std::shared_ptr<Messages> messages, SuspendingHost& host, bool any_thread)
+      : LibraryWire(std::move(messages), host), any_thread_(any_thread) {}
 
   // Whether the thread that drives may call the library.
   [[nodiscard]] bool may_talk() const { return may_talk(host_.driver()); }
@@ -42,9 +39,8 @@ class SuspendingWire {
       return !wire.host_.failed() && !wire.host_.only_posts() && wire.is_done(ticket);
     }
     void await_suspend(std::coroutine_handle<> handle) {
-      const auto ready = [](void* awaiter, Watch& watch) {
+      const auto ready = [](void* awaiter, Watch&) {
         const Await& self = *static_cast<const Await*>(awaiter);
-        watch.asks = true;
         return self.wire.is_done(self.ticket) && !self.wire.host_.failed();
       };
       wire.host_.suspend({handle, ready, this});
@@ -52,25 +48,12 @@ class SuspendingWire {
     void await_resume() const noexcept {}
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
-  void mismatch(int member, std::uint64_t theirs) { host_.mismatch_across(member, theirs); }
-  void truncation(int member, std::size_t sent, std::size_t room) {
-    host_.truncation_across(member, sent, room);
-  }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
-
   // Whether a message is not done yet.
   [[nodiscard]] bool is_busy() const { return done_ < added_; }
   // Brings messages forward; only where one may talk.
   void talk();
-  // A call has succeeded.
-  void end_call() { scratch_.tidy(); }
-  // Nothing is sent or received any more; only where one may talk.
+  // As in LibraryWire; only where one may talk.
   void abandon();
-  // Lets all members know that nobody can go on.
-  void call_off() { messages_->call_off(); }
-  [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
-  // What was sent since this was asked last.
-  [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 
  private:
   // What is to be sent, or received.
@@ -87,13 +70,9 @@ class SuspendingWire {
     return done_ >= ticket;
   }
 
-  std::unique_ptr<Messages> messages_;
-  SuspendingHost& host_;
   bool any_thread_;
   std::deque<Order> orders_;  // that the library has not got yet
   Ticket added_ = 0, started_ = 0, done_ = 0;
-  Sent sent_;
-  Scratch scratch_;
 };
 static_assert(Wire<SuspendingWire>);
 

@@ -62,8 +62,7 @@ int Requests<H>::begin(std::unique_ptr<Started<H>> started, void* request) {
     started->bound = &call.reduction->operation;
   }
   given_.add(*started);
-  started->between_nodes = team->spans_nodes();
-  if (started->between_nodes) g_messages_under_way.fetch_add(1, std::memory_order_relaxed);
+  if (team->spans_nodes()) g_messages_under_way.fetch_add(1, std::memory_order_relaxed);
   team->start(*started.release());
   team->end_start();
   fabric::Upkeep::after_call(team->starts());
@@ -132,12 +131,13 @@ void Requests<H>::reap() {
   progress::OperationList finished = driver_.finished();
   while (progress::Operation* operation = finished.pop()) {
     auto* started = static_cast<Started<H>*>(operation);
-    const engine::ErrorCode error_code = engine::Team::finish(*started);
+    if (started->call.team->spans_nodes())
+      g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
+    const engine::ErrorCode error_code = engine::Team::finish(*started);  // the team may be gone
     if (error_code == engine::ErrorCode::none) [[likely]]
       started->call.conclude(started->work);
     else
       started->error_code.store(error_code, std::memory_order_relaxed);
-    if (started->between_nodes) g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
     end(*started);
     driver_.completed();
   }

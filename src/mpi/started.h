@@ -49,7 +49,6 @@ struct Started : engine::Pending {
   Keeper<H> keeper;
   Call<H> call;
   H request{};
-  bool between_nodes = false;  // of a communicator of several
   std::atomic<int> owners{2};
   std::atomic<engine::ErrorCode> error_code{
       engine::ErrorCode::none};                 // before the request is completed

@@ -258,7 +258,7 @@ void Driver::Wait::step(bool may_sleep) {
     // if it may. But it always yields while its own thread may need the core.
     if (may_yield_ && !elsewhere)
       may_yield_ = segment::yield(driver_.settings_.wait_policy);
-    else if (asks)  // yields without end would count against this rank for long
+    else if (asks)  // as if it slept, but nobody would wake it
       driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, first_nap_ns);
     else
       segment::give_core();

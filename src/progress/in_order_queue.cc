@@ -29,8 +29,8 @@ class Binding {
 }  // namespace
 
 struct InOrderQueue::Leading {
-  Leading(OtherNodes& others, fabric::SuspendingFabric& near, const choice::Plans& plans)
-      : wire(std::move(others.messages), near.host(), others.any_thread),
+  Leading(const OtherNodes& others, fabric::SuspendingFabric& near, const choice::Plans& plans)
+      : wire(others.messages, near.host(), others.any_thread),
         all{.fabric = near, .wire = wire, .map = others.map, .plans = plans} {}
 
   fabric::SuspendingWire wire;
@@ -43,7 +43,7 @@ InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Trans
                            segment::WaitPolicy wait_policy, fabric::Emergencies emergencies,
                            std::span<fabric::Desk* const> desks, int rank,
                            std::shared_ptr<const choice::Plans> plans, Fall fall,
-                           OtherNodes* others)
+                           const OtherNodes* others)
     : host_(std::move(peers), transports, wait_policy, emergencies),
       desks_(desks),
       fall_(fall),
@@ -63,10 +63,8 @@ bool InOrderQueue::is_called_off() { return leading_->wire.is_called_off(); }
 
 void InOrderQueue::end_messages(bool tells) {
   leading_->wire.abandon();
-  if (tells) call_off();
+  if (tells) leading_->wire.call_off();
 }
-
-void InOrderQueue::call_off() { leading_->wire.call_off(); }
 
 void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call);
@@ -98,7 +96,7 @@ bool InOrderQueue::advance(fabric::Executor driver, bool only_posts, OperationLi
 
 // After an error the leaders' messages are to be given up.
 bool InOrderQueue::may_conclude() const {
-  return leading_ == nullptr || !host_.failed() || leading_->wire.may_talk();
+  return leading_ == nullptr || !host_.failed() || may_ask(host_.driver());
 }
 
 bool InOrderQueue::go_on(OperationList& finished) {
@@ -110,7 +108,8 @@ bool InOrderQueue::go_on(OperationList& finished) {
   if (!task_) {
     start(*operations_.first());
   } else if (!host_.resume(watch_) && !host_.failed()) {
-    if (leading_ != nullptr && !watch_.asks && leading_->wire.may_talk()) leading_->wire.talk();
+    // A wait for messages has asked for them already.
+    if (watch_.word != nullptr && may_ask(host_.driver())) leading_->wire.talk();
     return false;
   }
   if (!host_.failed() && !task_->done()) return true;
@@ -122,10 +121,10 @@ bool InOrderQueue::go_on(OperationList& finished) {
 
 void InOrderQueue::look_after(OperationList& finished) {
   const bool rank_waits = host_.driver() == fabric::Executor::rank;
-  const bool in_vain = watch_.asks
-                           ? may_ask(host_.driver()) && host_.is_left_behind(desks_, rank_waits)
-                       : watch_.word != nullptr ? host_.in_vain(watch_, rank_waits)
-                                                : false;
+  const bool asks_now = asks() && may_ask(host_.driver());
+  const bool in_vain = watch_.word != nullptr
+                           ? host_.in_vain(watch_, rank_waits)
+                           : asks_now && host_.is_left_behind(desks_, rank_waits);
   if (in_vain && may_conclude()) conclude(finished);
 }
 

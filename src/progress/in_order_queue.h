@@ -27,7 +27,7 @@ struct Fall {
 // What there is where the members are on several nodes.
 struct OtherNodes {
   const fabric::NodeMap& map;                  // outlives the queue
-  std::unique_ptr<fabric::Messages> messages;  // members are ranks in `map`
+  std::shared_ptr<fabric::Messages> messages;  // members are ranks in `map`
   bool any_thread = false;                     // may send and receive them, or only the rank's own
 };
 
@@ -38,7 +38,7 @@ class InOrderQueue {
                segment::WaitPolicy wait_policy, fabric::Emergencies emergencies,
                std::span<fabric::Desk* const> desks, int rank,
                std::shared_ptr<const choice::Plans> plans, Fall fall = {},
-               OtherNodes* others = nullptr);
+               const OtherNodes* others = nullptr);
   ~InOrderQueue();
 
   void add(Operation& operation) { operations_.push(operation); }
@@ -55,7 +55,8 @@ class InOrderQueue {
   [[nodiscard]] bool is_late() const { return operations_.first()->work.operands != nullptr; }
   // What the last advance() found missing; a null word: another driver.
   [[nodiscard]] const fabric::Watch& watch() const { return watch_; }
-  // Whether messages between nodes are under way, and whether `driver` may bring them forward.
+  // Whether messages between nodes are under way, which ring no doorbell: one has to ask again; and
+  // whether `driver` may.
   [[nodiscard]] bool asks() const;
   [[nodiscard]] bool may_ask(fabric::Executor driver) const;
   // Looks whether the members that it waits for are still there. If not, all operations fail.
@@ -66,8 +67,6 @@ class InOrderQueue {
   [[nodiscard]] bool is_called_off();
   //  - After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end_messages(bool tells);
-  //  - The same for operations that are under way, which meet that. Any thread may call this.
-  void call_off();
 
   [[nodiscard]] const std::shared_ptr<const void>& owner() const {
     return operations_.first()->owner;

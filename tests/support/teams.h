@@ -55,6 +55,15 @@ inline void meet(Rank& self) {
   RANK_CHECK(self.world.allgather(&here, all, sizeof here));
 }
 
+// `what` and its number say which scene it was.
+inline void check_verdict(Scene& scene, int rank, const char* what, std::uint64_t number) {
+  const std::string verdict = scene.verdict_of(rank);
+  if (!verdict.empty())
+    std::fprintf(stderr, "%s %llu: %s\n", what, static_cast<unsigned long long>(number),
+                 verdict.c_str());
+  RANK_CHECK(verdict.empty());
+}
+
 inline void play(engine::Team& team, std::uint64_t seed, const Arena& arena,
                  std::size_t most_ops = 20, coll::Order order = coll::Order::tree) {
   std::mt19937_64 random(mix(seed));
@@ -68,10 +77,7 @@ inline void play(engine::Team& team, std::uint64_t seed, const Arena& arena,
   });
   // No peer may touch these buffers any more, which a barrier gives it the time to.
   team.run(Collective::barrier, {});
-  const std::string verdict = scene.verdict_of(team.rank());
-  if (!verdict.empty())
-    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), verdict.c_str());
-  RANK_CHECK(verdict.empty());
+  check_verdict(scene, team.rank(), "seed", seed);
 }
 
 }  // namespace tutti::test

@@ -72,11 +72,7 @@ TEST(Across, GivesTheSequentialResult) {
           RANK_CHECK(team->run(op.algorithm.collective, work) == ErrorCode::none);
         });
         RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
-        const std::string verdict = scene.verdict_of(self.rank);
-        if (!verdict.empty())
-          std::fprintf(stderr, "round %llu: %s\n", static_cast<unsigned long long>(round),
-                       verdict.c_str());
-        RANK_CHECK(verdict.empty());
+        check_verdict(scene, self.rank, "round", round);
       }
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
@@ -140,11 +136,7 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
           wait.step(true);
           take_finished(scene, self.rank, under_way);
         }
-        const std::string verdict = scene.verdict_of(self.rank);
-        if (!verdict.empty())
-          std::fprintf(stderr, "round %llu: %s\n", static_cast<unsigned long long>(round),
-                       verdict.c_str());
-        RANK_CHECK(verdict.empty());
+        check_verdict(scene, self.rank, "round", round);
       }
       engine::driver().stop();
     });

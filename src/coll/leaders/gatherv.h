@@ -4,7 +4,6 @@
 // and in pieces.
 #pragma once
 
-#include "coll/leaders/packed.h"
 #include "coll/leaders/pieces.h"
 
 namespace tutti::coll::leaders {
@@ -14,10 +13,7 @@ Task gatherv_to_root(Members<F, W>& all, const Work& work) {
   const NodeMap& map = all.map;
   const int home = map.node(), nodes = map.nodes();
   const Packed rooms(map, work.in);
-  std::size_t most = 0;
-  for (int node = 0; node < nodes; ++node)
-    if (node != home) most = std::max(most, rooms.bytes(node));
-  RootPieces<W> pieces(all.wire, map, most);
+  RootPieces<W> pieces(all.wire, map, rooms);
   std::byte* const memory = all.wire.scratch(Heads::all_bytes(map) + pieces.memory_bytes());
   const Heads heads(map, memory);
   Ticket last = 0;
@@ -95,7 +91,7 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
     const Slice bytes = row.part(place, begin);
     Block given = mine;
     if (bytes.count < mine.bytes) {
-      given = {mine.layout == nullptr ? mine.address + bytes.begin : part, bytes.count, nullptr};
+      given = part_of(mine, bytes, part);
       if (mine.layout != nullptr) pack(part, mine, bytes.begin, bytes.count);
     }
     if (!straight || row.rides()) {

@@ -21,6 +21,18 @@ inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, std
   return places;
 }
 
+// Where blocks are that lie one behind the other, with no gaps; nullptr: they do not.
+inline std::byte* as_they_lie(std::span<const Block> blocks) {
+  std::byte *first = nullptr, *next = nullptr;
+  for (const Block& block : blocks) {
+    if (block.bytes == 0) continue;
+    if (block.layout != nullptr || (next != nullptr && block.address != next)) return nullptr;
+    if (next == nullptr) first = block.address;
+    next = block.address + block.bytes;
+  }
+  return first;
+}
+
 // The places of `blocks`, one a rank, of which each has its own size.
 class Packed {
  public:
@@ -37,19 +49,16 @@ class Packed {
   [[nodiscard]] std::size_t begin(int node) const { return nodes_[index(node)]; }
   [[nodiscard]] std::size_t bytes(int node) const { return nodes_[index(node) + 1] - begin(node); }
 
-  // Whether the blocks lie like that themselves; then where.
+  // Where the blocks lie like that themselves, if they do.
   [[nodiscard]] std::byte* as_they_lie() const {
-    std::byte* next = nullptr;
-    std::byte* first = nullptr;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const Block& block = blocks_[i];
-      if (block.bytes == 0) continue;
-      if (block.layout != nullptr || !map_.in_order() || (next != nullptr && block.address != next))
-        return nullptr;
-      if (next == nullptr) first = block.address;
-      next = block.address + block.bytes;
-    }
-    return first;
+    return map_.in_order() ? leaders::as_they_lie(blocks_) : nullptr;
+  }
+  // The most bytes of a node other than this one.
+  [[nodiscard]] std::size_t most_elsewhere() const {
+    std::size_t most = 0;
+    for (int node = 0; node < map_.nodes(); ++node)
+      if (node != map_.node()) most = std::max(most, bytes(node));
+    return most;
   }
 
   // Those of a node's members, at `memory` or where the blocks themselves are.

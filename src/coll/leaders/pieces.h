@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
 
@@ -36,17 +36,7 @@ class Row {
     return from < to ? Slice{from - begins_[index], to - from} : Slice{};
   }
 
-  // Where the blocks lie like that themselves, if they do.
-  [[nodiscard]] std::byte* as_they_lie() const {
-    std::byte *first = nullptr, *next = nullptr;
-    for (const Block& block : blocks_) {
-      if (block.bytes == 0) continue;
-      if (block.layout != nullptr || (next != nullptr && block.address != next)) return nullptr;
-      if (next == nullptr) first = block.address;
-      next = block.address + block.bytes;
-    }
-    return first;
-  }
+  [[nodiscard]] std::byte* as_they_lie() const { return leaders::as_they_lie(blocks_); }
 
   void pack(std::byte* to, std::size_t begin) const {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -78,6 +68,12 @@ class Row {
   std::vector<std::size_t> begins_;
   std::size_t bytes_ = 0;
 };
+
+// Bytes of a member's block as a stage has them: where they are, or at `packed` if the block has
+// gaps.
+inline Block part_of(const Block& block, const Slice& bytes, std::byte* packed) {
+  return {block.layout == nullptr ? block.address + bytes.begin : packed, bytes.count, nullptr};
+}
 
 // How long the blocks of this node's members are, to those who have no more of them.
 inline Row row_of_sizes(std::span<const std::uint64_t> sizes) {
@@ -121,11 +117,12 @@ class Heads {
 template <Wire W>
 class RootPieces {
  public:
-  // `most`: the bytes of a node, at most.
-  RootPieces(W& wire, const NodeMap& map, std::size_t most)
+  // `packed`: of all blocks.
+  RootPieces(W& wire, const NodeMap& map, const Packed& packed)
       : wire_(wire),
         map_(map),
-        place_bytes_(round_up(std::clamp<std::size_t>(most, 1, Row::piece_bytes), 64)),
+        place_bytes_(
+            round_up(std::clamp<std::size_t>(packed.most_elsewhere(), 1, Row::piece_bytes), 64)),
         under_way_(std::clamp<std::size_t>(limits::under_way_bytes / place_bytes_, 4, 64)) {}
 
   [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }

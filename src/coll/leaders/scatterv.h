@@ -3,7 +3,6 @@
 // of that node are, who tells its members, and sends them, packed and in pieces.
 #pragma once
 
-#include "coll/leaders/packed.h"
 #include "coll/leaders/pieces.h"
 
 namespace tutti::coll::leaders {
@@ -13,10 +12,7 @@ Task scatterv_from_root(Members<F, W>& all, const Work& work) {
   const NodeMap& map = all.map;
   const int home = map.node(), nodes = map.nodes();
   const Packed packed(map, work.out);
-  std::size_t most = 0;
-  for (int node = 0; node < nodes; ++node)
-    if (node != home) most = std::max(most, packed.bytes(node));
-  RootPieces<W> pieces(all.wire, map, most);
+  RootPieces<W> pieces(all.wire, map, packed);
   std::byte* const memory = all.wire.scratch(Heads::all_bytes(map) + pieces.memory_bytes());
   const Heads heads(map, memory);
   std::vector<Row> rows;
@@ -91,9 +87,7 @@ Task scatterv_to_node(Members<F, W>& all, const Work& work) {
     if (straight && !row.rides()) continue;
     const Slice bytes = row.part(place, begin);
     const bool whole = bytes.count == sizes[place];
-    Block taken = mine;
-    if (!whole)
-      taken = {mine.layout == nullptr ? mine.address + bytes.begin : part, bytes.count, nullptr};
+    Block taken = whole ? mine : part_of(mine, bytes, part);
     std::vector<Block> out;
     if (leads) out = row.places(at(begin), begin);
     const Work own{

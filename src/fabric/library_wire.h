@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the wires over messages of a library share: what is told of the call, memory for what
+// passes, and the end. `Host` is that of this rank's node.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "fabric/messages.h"
+#include "fabric/scratch.h"
+#include "fabric/wire.h"
+
+namespace tutti::fabric {
+
+template <class Host>
+class LibraryWire {
+ public:
+  void mismatch(int member, std::uint64_t theirs) { host_.mismatch_across(member, theirs); }
+  void truncation(int member, std::size_t sent, std::size_t room) {
+    host_.truncation_across(member, sent, room);
+  }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
+
+  // A call has succeeded.
+  void end_call() { scratch_.tidy(); }
+  // Nothing is sent or received any more.
+  void abandon() {
+    messages_->abandon();
+    // A message that has begun may still be on its way from it or to it.
+    scratch_.abandon();
+  }
+  // Lets all members know that nobody can go on. Any thread may call this that may call the
+  // library.
+  void call_off() { messages_->call_off(); }
+  [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
+  // What was sent since this was asked last.
+  [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
+
+ protected:
+  // `host` outlives the wire.
+  LibraryWire(std::shared_ptr<Messages> messages, Host& host)
+      : messages_(std::move(messages)), host_(host) {}
+
+  std::shared_ptr<Messages> messages_;
+  Host& host_;
+  Sent sent_;
+  Scratch scratch_;
+};
+
+}  // namespace tutti::fabric

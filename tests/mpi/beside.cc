@@ -114,16 +114,30 @@ int persistent() {
   return wrong;
 }
 
+// Open MPI 5 hangs in most runs where requests of several partitions are started again, without
+// Tutti too (open-mpi/ompi#12969). Each round has requests of its own there.
+#ifdef OPEN_MPI
+constexpr bool restart_hangs = true;
+#else
+constexpr bool restart_hangs = false;
+#endif
+
 int partitioned() {
   int wrong = 0;
   constexpr int parts = 8;
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   std::vector<int> mine(parts * n), theirs(parts * n);
   MPI_Request requests[2];
-  MPI_Psend_init(mine.data(), parts, n, MPI_INT, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &requests[0]);
-  MPI_Precv_init(theirs.data(), parts, n, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
-                 &requests[1]);
+  const auto make = [&] {
+    MPI_Psend_init(mine.data(), parts, n, MPI_INT, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[0]);
+    MPI_Precv_init(theirs.data(), parts, n, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[1]);
+  };
+  const auto release = [&] {
+    for (MPI_Request& request : requests) MPI_Request_free(&request);
+  };
+  make();
   for (unsigned round = 0; round < 5; ++round) {
     const int add = static_cast<int>(round);
     MPI_Startall(2, requests);
@@ -135,8 +149,12 @@ int partitioned() {
     wrong += ours(round + 9);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     wrong += unlike(theirs, left + add);
+    if (restart_hangs) {
+      release();
+      make();
+    }
   }
-  for (MPI_Request& request : requests) MPI_Request_free(&request);
+  release();
   return wrong;
 }
 #else

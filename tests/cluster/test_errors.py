@@ -73,9 +73,9 @@ def killed_cases() -> list[object]:
     found = []
     for mpi in MAIN:
         for ranks in KILLED:
-            # Peers on two hosts abort at once. Intel MPI's launcher is then ended by SIGPIPE in some
-            # runs, and ranks of other hosts stay: in 1 of 176, and in 5 of 191 without Tutti, where
-            # ranks 0 and 2 abort when rank 1 was killed.
+            # Peers on two hosts abort at once. Intel MPI's launcher is then ended by SIGPIPE in
+            # some runs, and ranks of other hosts stay: in 1 of 176, and in 5 of 191 without Tutti,
+            # where ranks 0 and 2 abort when rank 1 was killed.
             if not (mpi is INTEL and ranks in ("1", "2")):
                 found.append(pytest.param(mpi, ranks, id=f"{mpi.name} {ranks}"))
     return found

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/across.h"
 
+#include <bit>
+
 #include "coll/leaders/rows.h"
 
 namespace tutti::engine {
@@ -10,10 +12,19 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 
 }  // namespace
 
-bool Across::performs(coll::Collective collective) { return algorithm_of(collective) != nullptr; }
+bool Across::performs(coll::Collective collective, bool blocking) const {
+  return algorithm_of(collective) != nullptr && (blocking || !contested_);
+}
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {
-  return performs(collective) && coll::leaders::serves(map_, collective, work);
+  return coll::leaders::serves(map_, collective, work);
+}
+
+choice::Contest* Across::contest(coll::Collective collective, std::size_t bytes) {
+  if (!contested_ || strict_) return nullptr;
+  const auto size_class = static_cast<std::uint32_t>(std::bit_width(bytes));
+  const std::uint32_t key = static_cast<std::uint32_t>(collective) << 8 | size_class;
+  return &contests_.try_emplace(key, collective).first->second;
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {

@@ -3,8 +3,11 @@
 // the leaders.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <unordered_map>
 
+#include "choice/contest.h"
 #include "choice/plans.h"
 #include "coll/work.h"
 #include "fabric/message_wire.h"
@@ -20,6 +23,8 @@ struct Links {
   std::shared_ptr<fabric::Messages> messages, background_messages;
   bool any_thread = false;  // may send and receive the latter, or only the rank's own
   bool strict = false;      // as Node::strict(), but of all nodes
+  // Blocking collectives are the MPI's where that is faster, and nonblocking ones always.
+  bool contested = false;
 };
 
 class Across {
@@ -31,11 +36,15 @@ class Across {
         fabric_(fabric),
         plans_(plans),
         strict_(links.strict),
+        contested_(links.contested),
         background_{map_, std::move(links.background_messages), links.any_thread} {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
-  [[nodiscard]] static bool performs(coll::Collective collective);
+  [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const;
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const;
+  // Of Tutti and the MPI, for calls of about this size; nullptr: there is none. Where all calls are
+  // compared, none is left to the MPI.
+  [[nodiscard]] choice::Contest* contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
@@ -60,7 +69,8 @@ class Across {
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
-  bool strict_;
+  bool strict_, contested_;
+  std::unordered_map<std::uint32_t, choice::Contest> contests_;
   progress::OtherNodes background_;
 };
 

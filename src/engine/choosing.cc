@@ -110,6 +110,29 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   return choices;
 }
 
+bool Team::leaves(coll::Collective collective, const coll::Work& work) {
+  choice::Contest* const contest = across_->contest(collective, work.bytes());
+  if (contest == nullptr) return false;
+  if (contest->is_due()) {
+    choice::Contest::Times agreed{};
+    const reduce::Op op = contest->counts_least() ? reduce::Op::min : reduce::Op::max;
+    const coll::Work question{.send = contest->times().data(),
+                              .recv = agreed.data(),
+                              .count = agreed.size(),
+                              .element_bytes = sizeof agreed[0],
+                              .kernel = reduce::find(op, reduce::Type::u64)};
+    if (!ask(collective, work, question)) return false;
+    if (const auto result = contest->decide(agreed); result && rank() == 0)
+      log::info("MPI_%s of %zu bytes between nodes: the MPI takes %.1f us, Tutti %.1f",
+                tutti::name_of(collective), work.bytes(), result->mpi_ns / 1e3,
+                result->tutti_ns / 1e3);
+  }
+  const bool is_the_mpis = contest->next() == choice::Contest::Side::mpi;
+  if (is_the_mpis) asked_ = {};  // no run() follows
+  if (contest->is_timed()) choice::Turn::give(*contest);
+  return is_the_mpis;
+}
+
 // Whether only the kernel reaches some of my buffers, and the others can be mapped.
 bool Team::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for

@@ -82,8 +82,9 @@ class Team : public std::enable_shared_from_this<Team> {
   }
 
   // Whether run() can perform a checked call; the same on all members. A team of one node can all.
-  [[nodiscard]] bool performs(coll::Collective collective) const {
-    return across_ == nullptr || Across::performs(collective);
+  // The first says of a call whose arguments are not known yet that the second may be asked.
+  [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const {
+    return across_ == nullptr || across_->performs(collective, blocking);
   }
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const {
     return across_ == nullptr || across_->performs(collective, work);
@@ -93,6 +94,11 @@ class Team : public std::enable_shared_from_this<Team> {
   // Whether any member has called this with `mine`, for a blocking call that all are in. The
   // members must agree on all but `mine`. False after an error, which run() will then meet.
   [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
+  // Whether the MPI is to do this call, as it does it faster, or as that is to be found out. Only
+  // for a blocking call that run() can perform, of a team of several nodes, that all are in. Gives
+  // this thread's next choice::Turn where it counts. False after an error, which run() will then
+  // meet.
+  [[nodiscard]] bool leaves(coll::Collective collective, const coll::Work& work);
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.
@@ -144,6 +150,8 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   void count(coll::Collective collective, std::size_t moved);
+  [[nodiscard]] bool ask(coll::Collective collective, const coll::Work& work,
+                         const coll::Work& question);
   [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }
   // Among the members of this node.
   [[nodiscard]] int place() const { return fabric_.rank(); }
@@ -173,7 +181,7 @@ class Team : public std::enable_shared_from_this<Team> {
   fabric::NodeFabric fabric_;
   std::unique_ptr<Across> across_;  // where there are several nodes
   Leaving leaving_;
-  // The last call of any(), and how the run() that follows ends where it cannot begin.
+  // The last call of ask(), and how the run() that follows ends where it cannot begin.
   struct {
     std::uint64_t call = 0;
     ErrorCode outcome = ErrorCode::none;

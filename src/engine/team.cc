@@ -331,16 +331,10 @@ inline void Team::count(coll::Collective collective, std::size_t moved) {
   account_.add(kind, across_->sent());
 }
 
-// A call of its own, with a number of its own. It and the run() that follows have one outcome: a
-// member that has met an error here returns it from run(), and a member that only hears of the
-// error in run() fails there as well.
-bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
-  const std::uint8_t said = mine;
-  std::uint8_t heard = 0;
-  const coll::Work question{.send = &said,
-                            .recv = &heard,
-                            .count = 1,
-                            .kernel = reduce::find(reduce::Op::bor, reduce::Type::u8)};
+// A call of its own, with a number of its own, about one that follows. It and the run() that
+// follows have one outcome: a member that has met an error here returns it from run(), and a member
+// that only hears of the error in run() fails there as well. False after an error.
+bool Team::ask(coll::Collective collective, const coll::Work& work, const coll::Work& question) {
   asked_ = {};
   ErrorCode error_code = ErrorCode::none;
   if (!leaving_.begin() && !leaving_.may_go_on()) {
@@ -350,13 +344,25 @@ bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
     host_.begin_call(false);
     if (perform(coll::Collective::allreduce, question)) {
       leaving_.end();
-      if (heard == 0) asked_ = {leaving_.number(), ErrorCode::peer_error};
-      return heard != 0;
+      asked_ = {leaving_.number(), ErrorCode::peer_error};
+      return true;
     }
     error_code = fail(collective, question);
   }
   if (error_code != ErrorCode::left) asked_ = {leaving_.number(), error_code};
   return false;
+}
+
+bool Team::any(coll::Collective collective, const coll::Work& work, bool mine) {
+  const std::uint8_t said = mine;
+  std::uint8_t heard = 0;
+  const coll::Work question{.send = &said,
+                            .recv = &heard,
+                            .count = 1,
+                            .kernel = reduce::find(reduce::Op::bor, reduce::Type::u8)};
+  if (!ask(collective, work, question)) return false;
+  if (heard != 0) asked_ = {};  // no run() follows
+  return heard != 0;
 }
 
 ErrorCode Team::refuse(coll::Collective collective, const coll::Work& work) {

@@ -205,7 +205,9 @@ template <class H>
 int barrier(Word comm) {
   const int code = Front<H>::enter(
       comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); });
-  return code != left ? code : Front<H>::self().native.barrier(handle_from<H>(comm));
+  if (code != left) return code;
+  const choice::Turn turn;
+  return Front<H>::self().native.barrier(handle_from<H>(comm));
 }
 
 template <class H>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/base.h"
@@ -10,6 +11,20 @@
 #include "mpi/devices.h"
 
 namespace tutti::mpi {
+namespace {
+
+// TUTTI_NODES.
+struct Nodes {
+  bool served, contested;
+};
+Nodes wanted_nodes() {
+  const std::string_view wanted = options().nodes;
+  if (wanted == "auto") return {true, true};
+  if (wanted != "0" && wanted != "1") log::warn("TUTTI_NODES is none of 0, 1, auto; 0 is used");
+  return {wanted == "1", false};
+}
+
+}  // namespace
 
 template <class H>
 bool Communicators<H>::open() {
@@ -51,8 +66,10 @@ void Communicators<H>::join_world() {
   }
   int size = 0;
   native_.comm_size(native_.world, &size);
-  if (node_ == nullptr || node_->size() < size)
-    links_.open(node_ != nullptr && options().nodes ? node_->member(0).rank : -1);
+  if (node_ == nullptr || node_->size() < size) {
+    const Nodes wanted = wanted_nodes();
+    links_.open(node_ != nullptr && wanted.served ? node_->member(0).rank : -1, wanted.contested);
+  }
   (void)name_state(native_.world, 1);
 }
 
@@ -189,6 +206,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .background_messages = links_.messages(tagged, false),
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
+      .contested = links_.is_contested(),
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
   const int place = links->map.place_of(rank);
@@ -241,7 +259,9 @@ bool Communicators<H>::has_strangers(H comm, int size) {
 template <class H>
 bool Communicators<H>::meets_first(H comm) {
   using Spread = CommState::Spread;
-  if (links_.hosts().empty() || !links_.is_serialized() || comm == native_.null_comm) return false;
+  if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested() ||
+      comm == native_.null_comm)
+    return false;
   CommState* const state = state_of(comm, false);
   if (state == nullptr || state->name == 0) return false;
   Spread spread = state->spread.load(std::memory_order_relaxed);

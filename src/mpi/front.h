@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "choice/contest.h"
 #include "coll/exchange/header.h"
 #include "engine/engine.h"
 #include "mpi/allocations.h"
@@ -39,6 +40,7 @@ class Front {
   [[nodiscard]] static Front& self() { return *self_; }
 
   static constexpr const char* on_a_device = "buffer in device memory";
+  static constexpr const char* not_faster = "the MPI is faster between these nodes, or was timed";
 
   // For an entry. `prepare(front, call)` fills in the call; false: the MPI must do it. Then runs it
   // and returns what MPI_X returns, or `left`.
@@ -49,16 +51,9 @@ class Front {
     if (!prepare(front, call)) return left;
     if (call.at_once) [[unlikely]]
       return front.answers.answer(call);
-    if (call.team->spans_nodes() && !call.team->performs(call.collective, call.work)) [[unlikely]] {
-      (void)front.leave(call, several_nodes);
-      return left;
-    }
-    const engine::ErrorCode error_code = call.team->run(call.collective, call.work);
-    if (error_code != engine::ErrorCode::none) [[unlikely]]
-      return front.answers.fail(call, error_code);
-    call.conclude(call.work);
-    fabric::Upkeep::after_call(call.team->calls());
-    return 0;
+    if (call.team->spans_nodes()) [[unlikely]]
+      return front.run_across(call);
+    return front.run(call);
   }
   // The same for a nonblocking one.
   template <class Prepare>
@@ -90,7 +85,8 @@ class Front {
       if (state->team == nullptr) return leave(call, state->why);
     }
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
-    if (state->team->spans_nodes() && !state->team->performs(collective)) [[unlikely]]
+    if (state->team->spans_nodes() && !state->team->performs(collective, call.blocking()))
+        [[unlikely]]
       return leave(call, several_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
@@ -131,6 +127,26 @@ class Front {
   LeftCalls<H> left_calls{native};
 
  private:
+  // A call that has been prepared.
+  [[nodiscard, gnu::always_inline]] int run(Call<H>& call) {
+    const engine::ErrorCode error_code = call.team->run(call.collective, call.work);
+    if (error_code != engine::ErrorCode::none) [[unlikely]]
+      return answers.fail(call, error_code);
+    call.conclude(call.work);
+    fabric::Upkeep::after_call(call.team->calls());
+    return 0;
+  }
+  // The same on a communicator of several nodes, where the MPI may be to do it.
+  [[nodiscard, gnu::noinline]] int run_across(Call<H>& call) {
+    const bool serves = call.team->performs(call.collective, call.work);
+    if (!serves || call.team->leaves(call.collective, call.work)) {
+      (void)leave(call, serves ? not_faster : several_nodes);
+      return left;
+    }
+    const choice::Turn turn;
+    return run(call);
+  }
+
   static inline Front* self_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "choice/contest.h"
 #include "mpi/entries.h"
 #include "mpi/narrow.h"
 #include "mpi/native.h"
@@ -70,6 +71,7 @@ template <class N, class D, class... Request, class Function, class Small, class
 int LeftCalls<H>::call_native(Function Forms<H, N, D, Request...>::*function,
                               Small Forms<H, int, int, Request...>::*small, H comm,
                               Arguments... arguments) {
+  const choice::Turn turn;
   const auto native = native_.template forms<N, Request...>().*function;
   if constexpr (std::is_same_v<N, int>) {
     return native(arguments...);

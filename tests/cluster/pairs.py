@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
 
-pairs.py [--rounds N] [--seconds S]     writes results/DATE-MACHINE-nodes.json and .md
+pairs.py [--rounds N] [--seconds S] [--nodes auto]
+    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto
 
 Run it alone. The hosts share this machine's cores: what is compared is how much work there is, and
 who waits how. It says little of real networks.
@@ -35,7 +36,7 @@ LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
 
 def measure(cluster: Cluster, mpi: Mpi, layout: Layout, variables: dict[str, str], words: list):
     """(collective, bytes, us of the MPI, us of Tutti) of each point."""
-    tutti = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", **variables}
+    tutti = {"LD_PRELOAD": str(LIBRARY), **variables}
     program = str(mpi.compile("../cluster/pairs.cc", "-O2"))
     result = cluster.run(mpi, layout, [program, *map(str, [*words, *SIZES])], tutti, 600)
     if result.code != 0:
@@ -50,7 +51,8 @@ def mean(ratios: list[float]) -> float:
 
 def page(record: dict) -> str:
     lines = [
-        "# Collectives between the rig's hosts, the MPI alone over Tutti (TUTTI_NODES=1)",
+        "# Collectives between the rig's hosts, the MPI alone over Tutti"
+        f" (TUTTI_NODES={record['nodes']})",
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
         f" {record['machine']['cores']} cores. Times in us: the MPI's, Tutti's, and how many times"
@@ -79,20 +81,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
+    parser.add_argument("--nodes", choices=["1", "auto"], default="1", help="TUTTI_NODES")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
-    record = {**head(machine.describe()), "runs": []}
+    record = {**head(machine.describe()), "nodes": options.nodes, "runs": []}
+    words = [options.rounds, options.seconds]
     with Cluster(hosts=4) as cluster:
         for layout in LAYOUTS:
             for settings, mpis in SETTINGS.items():
                 for mpi in [each for each in MAIN if each.name in mpis]:
                     print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
-                    points = measure(
-                        cluster, mpi, layout, mpis[mpi.name], [options.rounds, options.seconds]
-                    )
+                    variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}
+                    points = measure(cluster, mpi, layout, variables, words)
                     run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
                     record["runs"].append(run | {"points": points})
-    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes"))
+    kind = "-nodes" if options.nodes == "1" else "-nodes-auto"
+    path = str(options.results / (machine.file_name(record["machine"]) + kind))
     write(path, record, page(record))
     print(f"Written to {path}.json and .md")
     return 0

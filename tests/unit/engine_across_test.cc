@@ -3,6 +3,9 @@
 // by pipes.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 
 #include "support/leaders.h"
@@ -18,7 +21,8 @@ using engine::ErrorCode;
 // hosts[i] is the node of rank i.
 std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
                                           const std::vector<std::int32_t>& hosts,
-                                          bool strict = false, bool any_thread = false) {
+                                          bool strict = false, bool any_thread = false,
+                                          bool contested = false) {
   wires.become(self.rank);
   fabric::NodeMap map(hosts, self.rank);
   std::vector<int> near(map.members(map.node()).begin(), map.members(map.node()).end());
@@ -35,6 +39,7 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
       .background_messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, false),
       .any_thread = any_thread,
       .strict = strict,
+      .contested = contested,
   });
   const char* why = "";
   auto team = engine::Team::join(node, 77, members, place, false, why, std::move(links));
@@ -142,6 +147,66 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
   }
+}
+
+// How many of `calls` of an Allreduce the MPI was left, which takes so long; the same ones on all.
+int turns_of_the_mpi(engine::Team& team, int calls, std::uint64_t size, useconds_t mpi_us) {
+  std::vector<std::uint64_t> mine(size, 1), sums(size);
+  const auto reduction = [&](const std::uint64_t* send, std::uint64_t* recv, std::size_t count,
+                             reduce::Op op) {
+    return Work{.send = send,
+                .recv = recv,
+                .count = count,
+                .element_bytes = sizeof *send,
+                .kernel = reduce::find(op, reduce::Type::u64)};
+  };
+  const Work work = reduction(mine.data(), sums.data(), size, reduce::Op::sum);
+  int turns = 0;
+  std::uint64_t history = 0, least = 0, most = 0;
+  for (int call = 0; call < calls; ++call) {
+    const bool left = team.leaves(Collective::allreduce, work);
+    const choice::Turn turn;
+    history = mix(history + left);
+    turns += left;
+    if (left) {
+      ::usleep(mpi_us);
+      continue;
+    }
+    RANK_CHECK(team.run(Collective::allreduce, work) == ErrorCode::none);
+    RANK_CHECK(std::ranges::all_of(
+        sums, [&](std::uint64_t sum) { return sum == static_cast<std::uint64_t>(team.size()); }));
+  }
+  for (auto [op, to] : {std::pair{reduce::Op::min, &least}, {reduce::Op::max, &most}})
+    RANK_CHECK(team.run(Collective::allreduce, reduction(&history, to, 1, op)) == ErrorCode::none);
+  RANK_CHECK(least == most);
+  return turns;
+}
+
+TEST(Across, LeavesTheMpiWhatItDoesFaster) {
+  for (const std::vector<std::int32_t>& hosts : {std::vector{0, 0, 1, 1}, {0, 1, 1, 1, 0, 2}}) {
+    const int ranks = static_cast<int>(hosts.size());
+    Wires wires(ranks);
+    const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+      auto team = team_across(self, wires, hosts, false, false, true);
+      RANK_CHECK(team->performs(Collective::allreduce, true));
+      RANK_CHECK(!team->performs(Collective::allreduce, false));
+      // Sizes have contests of their own, which end after four of the MPI's calls or twenty.
+      RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) <= 20);
+      RANK_CHECK(turns_of_the_mpi(*team, 100, 1 << 20, 0) >= 90);
+      RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) == 0);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+  }
+}
+
+// Calls that are compared are never the MPI's.
+TEST(Across, LeavesNothingThatIsCompared) {
+  Wires wires(4);
+  const Endings endings = fork_ranks(4, [&](Rank& self) {
+    auto team = team_across(self, wires, {0, 0, 1, 1}, true, false, true);
+    RANK_CHECK(turns_of_the_mpi(*team, 20, 1, 0) == 0);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
 TEST(Across, CountsWhatLeadersSend) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "choice/contest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+namespace tutti::choice {
+
+Contest::Side Contest::next() {
+  sample_ = times_.size();
+  if (rest_ > 0) {
+    --rest_;
+    return faster_;
+  }
+  const auto side = static_cast<Side>(side_);
+  if (call_ > 0) sample_ = side_ * long_run + (all_wait_ ? call_ - 1 : 0);
+  if (++call_ <= run()) return side;
+  call_ = 0;
+  if (++side_ < sides) return side;
+  side_ = 0;
+  due_ = true;
+  return side;
+}
+
+double Contest::time_of(Side side, const Times& agreed) const {
+  Times times = agreed;
+  const std::span calls =
+      std::span(times).subspan(static_cast<std::size_t>(side) * long_run, run());
+  if (!all_wait_) return static_cast<double>(calls[0]) / static_cast<double>(run());
+  const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
+  std::ranges::nth_element(calls, middle);
+  return static_cast<double>(*middle);
+}
+
+bool Contest::is_clear() const {
+  const auto [faster, mpi, tutti] = results_[round_];
+  const double at_once = all_wait_ ? clear_at_once : clear_of_some;
+  const double clear = round_ == 0 ? at_once : clear_at_length;
+  return std::max(mpi, tutti) > clear * std::min(mpi, tutti);
+}
+
+std::optional<Contest::Result> Contest::decide(const Times& agreed) {
+  due_ = false;
+  times_ = {};
+  const double mpi = time_of(Side::mpi, agreed), tutti = time_of(Side::tutti, agreed);
+  results_[round_] = {mpi < worth * tutti ? Side::mpi : Side::tutti, mpi, tutti};
+  Result result = results_[round_];
+  if (!is_clear()) {
+    if (++round_ < rounds) return std::nullopt;
+    // The middle one of the long rounds.
+    const std::span long_ones = std::span(results_).subspan(1);
+    std::ranges::sort(long_ones, {},
+                      [](const Result& each) { return each.mpi_ns / each.tutti_ns; });
+    result = long_ones[long_ones.size() / 2];
+  }
+  round_ = 0;
+  faster_ = result.faster;
+  rest_ = next_rest_;
+  next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
+  return result;
+}
+
+bool all_wait_for_all(Collective collective) {
+  switch (collective) {
+    case Collective::barrier:
+    case Collective::allreduce:
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint64_t Turn::now() {
+  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+}  // namespace tutti::choice

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds by the program's own calls who is faster where both can do them: Tutti, or the MPI's own
+// collective. All members of a communicator of several nodes make the same calls, so all of them
+// give the same turns; what the turns took they agree on, and then all take the same side.
+//
+// Turns come in runs, of which the first call does not count: it finds what the other side has left
+// in caches and connections. After a short run of each the members agree. A very clear result ends
+// the contest, so that a side that is much slower costs few calls; otherwise there are long runs of
+// each by turns, until one result is clear or there are three. The contest is repeated after some
+// thousand calls, ever more of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/collective.h"
+
+namespace tutti::choice {
+
+// Whether each member waits for all others. Then the last one to come has not waited for the
+// program, and the least of a call's times on the members says how long it took. Otherwise a member
+// may be done before the others have begun: the times of a run's calls say something together, and
+// the most of the members counts.
+[[nodiscard]] bool all_wait_for_all(Collective collective);
+
+class Contest {
+  static constexpr std::size_t sides = 2;
+  static constexpr std::size_t short_run = 3, long_run = 15;  // calls that count
+  static constexpr std::size_t rounds = 4;                    // a short one, and long ones
+  static constexpr std::uint32_t first_rest = 2000;           // calls between contests,
+  static constexpr std::uint32_t longer_rest = 4;             // so many times more after each
+  static constexpr std::uint32_t longest_rest = 1'000'000;
+  // How many times slower is clear: in short runs, and where not all wait for all, and in long
+  // ones.
+  static constexpr double clear_at_once = 4, clear_of_some = 10, clear_at_length = 2;
+  static constexpr double worth = 0.97;  // the MPI's time over Tutti's, for a change to the MPI
+
+ public:
+  enum class Side : std::uint8_t { mpi, tutti };
+
+  // In ns, of the calls of a round that count, by side. Where not all wait for all, the sum of a
+  // run's is in the place of its first.
+  using Times = std::array<std::uint64_t, sides * long_run>;
+
+  explicit Contest(Collective collective) : all_wait_(all_wait_for_all(collective)) {}
+
+  // Whether the members are to agree on times() before the next call: on the least of each, or on
+  // the most.
+  [[nodiscard]] bool is_due() const { return due_; }
+  [[nodiscard]] bool counts_least() const { return all_wait_; }
+  [[nodiscard]] const Times& times() const { return times_; }
+  // The result, if they suffice.
+  struct Result {
+    Side faster;
+    double mpi_ns, tutti_ns;  // of a call
+  };
+  std::optional<Result> decide(const Times& agreed);
+
+  // Who does the next call; asked once for each. A communicator's first one is Tutti's.
+  [[nodiscard]] Side next();
+  // Whether that call counts, and what it took.
+  [[nodiscard]] bool is_timed() const { return sample_ < times_.size(); }
+  void took(std::uint64_t ns) { times_[sample_] += ns; }
+
+ private:
+  [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : long_run; }
+  [[nodiscard]] double time_of(Side side, const Times& agreed) const;
+  [[nodiscard]] bool is_clear() const;
+
+  bool all_wait_;
+  bool due_ = false;
+  Side faster_ = Side::tutti;
+  std::uint32_t rest_ = 1;  // calls before the next contest
+  std::uint32_t next_rest_ = first_rest;
+  // In a contest: where the next call is.
+  std::size_t round_ = 0, side_ = 0, call_ = 0;
+  std::size_t sample_ = ~std::size_t{0};
+  Times times_{};
+  // By round.
+  std::array<Result, rounds> results_{};
+};
+
+// A call's turn, timed as long as this lives. A side that starts a call takes the turn that this
+// thread was given last, if there is one.
+class Turn {
+ public:
+  static void give(Contest& contest) { given_ = &contest; }
+  Turn() : contest_(given_), began_(contest_ != nullptr ? now() : 0) { given_ = nullptr; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (contest_ != nullptr) contest_->took(now() - began_);
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t now();
+  static inline constinit thread_local Contest* given_ = nullptr;
+  Contest* contest_;
+  std::uint64_t began_;
+};
+
+}  // namespace tutti::choice

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TUTTI_NODES=auto: blocking collectives by turns, by Tutti and by the MPI."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cluster import Cluster
+from launchers import Layout
+from rig.mpis import MAIN, MPICH, Mpi
+from spanning import CYCLIC, SHORT, UNEQUAL, changed_on, variables
+
+FASTER = "the MPI is faster between these nodes, or was timed"
+SEVERAL = "its ranks are on several nodes"
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(
+            mpi,
+            layout,
+            marks=[] if layout is SHORT else [pytest.mark.whole],
+            id=f"{mpi.name} {layout}",
+        )
+        for mpi in MAIN
+        for layout in (SHORT, UNEQUAL, CYCLIC)
+    ]
+
+
+@pytest.mark.parametrize(("mpi", "layout"), cases())
+def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
+    """Results are right, whoever does it, and both have had turns in each collective."""
+    report = tmp_path / "report.json"
+    options = {"TUTTI_NODES": "auto", "TUTTI_REPORT": str(report), "TUTTI_LOG": "info"}
+    words = [str(mpi.compile("../cluster/turns.cc")), "120"]
+    result = cluster.run(mpi, layout, words, variables(mpi, **options), limit_s=100)
+    assert result.code == 0 and "turns: 0 wrong" in result.output, result.output[-3000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls.pop("Iallreduce")["reasons"].keys() == {SEVERAL}
+    scans = {"Scan", "Exscan"} if layout is CYCLIC else set()  # the MPI's there
+    for name, row in calls.items():
+        assert row["reasons"].keys() == {SEVERAL if name in scans else FASTER}, (name, row)
+        assert (row["taken"] > 0) == (name not in scans), (name, row)
+        if name not in scans:
+            assert f"MPI_{name} of " in result.output
+    assert len(calls) == 17
+
+
+def test_all_or_none(cluster: Cluster, tmp_path: Path) -> None:
+    """One rank that says `auto` says it for all."""
+    report = tmp_path / "report.json"
+    words = [
+        *changed_on("3", "TUTTI_NODES=auto"),
+        str(MPICH.compile("../cluster/turns.cc")),
+        "40",
+    ]
+    options = {"TUTTI_REPORT": str(report)}
+    result = cluster.run(MPICH, SHORT, words, variables(MPICH, **options), limit_s=60)
+    assert result.code == 0 and "turns: 0 wrong" in result.output, result.output[-3000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert FASTER in calls["Barrier"]["reasons"]

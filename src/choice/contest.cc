@@ -34,7 +34,7 @@ double Contest::time_of(Side side, const Times& agreed) const {
 }
 
 bool Contest::is_clear() const {
-  const auto [faster, mpi, tutti] = results_[round_];
+  const auto [mpi, tutti] = results_[round_];
   const double at_once = all_wait_ ? clear_at_once : clear_of_some;
   const double clear = round_ == 0 ? at_once : clear_at_length;
   return std::max(mpi, tutti) > clear * std::min(mpi, tutti);
@@ -43,8 +43,7 @@ bool Contest::is_clear() const {
 std::optional<Contest::Result> Contest::decide(const Times& agreed) {
   due_ = false;
   times_ = {};
-  const double mpi = time_of(Side::mpi, agreed), tutti = time_of(Side::tutti, agreed);
-  results_[round_] = {mpi < worth * tutti ? Side::mpi : Side::tutti, mpi, tutti};
+  results_[round_] = {time_of(Side::mpi, agreed), time_of(Side::tutti, agreed)};
   Result result = results_[round_];
   if (!is_clear()) {
     if (++round_ < rounds) return std::nullopt;
@@ -55,7 +54,11 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   round_ = 0;
-  faster_ = result.faster;
+  const double worth = next_rest_ == first_rest ? worth_at_first : worth_again;
+  if (faster_ == Side::tutti && result.mpi_ns < worth * result.tutti_ns)
+    faster_ = Side::mpi;
+  else if (faster_ == Side::mpi && result.tutti_ns < worth * result.mpi_ns)
+    faster_ = Side::tutti;
   rest_ = next_rest_;
   next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
   return result;

@@ -6,7 +6,7 @@
 // Turns come in runs, of which the first call does not count: it finds what the other side has left
 // in caches and connections. After a short run of each the members agree. A very clear result ends
 // the contest, so that a side that is much slower costs few calls; otherwise there are long runs of
-// each by turns, until one result is clear or there are three. The contest is repeated after some
+// each by turns, until one result is clear or there are five. The contest is repeated after some
 // thousand calls, ever more of them.
 #pragma once
 
@@ -28,14 +28,16 @@ namespace tutti::choice {
 class Contest {
   static constexpr std::size_t sides = 2;
   static constexpr std::size_t short_run = 3, long_run = 15;  // calls that count
-  static constexpr std::size_t rounds = 4;                    // a short one, and long ones
-  static constexpr std::uint32_t first_rest = 2000;           // calls between contests,
+  static constexpr std::size_t rounds = 6;                    // a short one, and long ones
+  static constexpr std::uint32_t first_rest = 5000;           // calls between contests,
   static constexpr std::uint32_t longer_rest = 4;             // so many times more after each
   static constexpr std::uint32_t longest_rest = 1'000'000;
   // How many times slower is clear: in short runs, and where not all wait for all, and in long
   // ones.
   static constexpr double clear_at_once = 4, clear_of_some = 10, clear_at_length = 2;
-  static constexpr double worth = 0.97;  // the MPI's time over Tutti's, for a change to the MPI
+  // The time of the side that does not do the calls now over the other's, for a change: at first,
+  // from Tutti to the MPI, and in contests that are repeated.
+  static constexpr double worth_at_first = 0.97, worth_again = 0.8;
 
  public:
   enum class Side : std::uint8_t { mpi, tutti };
@@ -51,10 +53,9 @@ class Contest {
   [[nodiscard]] bool is_due() const { return due_; }
   [[nodiscard]] bool counts_least() const { return all_wait_; }
   [[nodiscard]] const Times& times() const { return times_; }
-  // The result, if they suffice.
+  // The result, if they suffice: of a call.
   struct Result {
-    Side faster;
-    double mpi_ns, tutti_ns;  // of a call
+    double mpi_ns, tutti_ns;
   };
   std::optional<Result> decide(const Times& agreed);
 

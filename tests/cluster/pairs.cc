@@ -87,7 +87,7 @@ const Collective collectives[] = {
 };
 
 // With TUTTI_NODES=auto it is known after so many calls of Tutti's who is faster.
-constexpr int warm_up[] = {1, 112};
+constexpr int warm_up[] = {1, 192};
 
 double slowest(double seconds) {
   BARE(Allreduce)(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

@@ -34,7 +34,7 @@ def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> No
     """Results are right, whoever does it, and both have had turns in each collective."""
     report = tmp_path / "report.json"
     options = {"TUTTI_NODES": "auto", "TUTTI_REPORT": str(report), "TUTTI_LOG": "info"}
-    words = [str(mpi.compile("../cluster/turns.cc")), "120"]
+    words = [str(mpi.compile("../cluster/turns.cc")), "200"]
     result = cluster.run(mpi, layout, words, variables(mpi, **options), limit_s=100)
     assert result.code == 0 and "turns: 0 wrong" in result.output, result.output[-3000:]
     calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}

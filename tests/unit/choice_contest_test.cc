@@ -50,23 +50,23 @@ Cost fixed(std::uint64_t mpi, std::uint64_t tutti) {
 }
 
 TEST(Contest, ASlowMpiCostsOneRunOfCalls) {
-  const auto sides = play(Collective::barrier, 2000, fixed(25'000, 1000));
+  const auto sides = play(Collective::barrier, 5000, fixed(25'000, 1000));
   EXPECT_EQ(sides[0], Side::tutti);
   EXPECT_EQ(count(sides, Side::mpi), 4);
 }
 
 TEST(Contest, AFastMpiIsLeftTheCalls) {
-  const auto sides = play(Collective::barrier, 2000, fixed(1000, 5000));
+  const auto sides = play(Collective::barrier, 5000, fixed(1000, 5000));
   EXPECT_EQ(count(sides, Side::tutti), 5);
   EXPECT_EQ(sides.back(), Side::mpi);
 }
 
 TEST(Contest, ACloseResultNeedsLongRuns) {
-  const auto mpi = play(Collective::bcast, 2000, fixed(1000, 1100));
-  EXPECT_EQ(count(mpi, Side::tutti), 1 + 4 + 3 * 16);
+  const auto mpi = play(Collective::bcast, 5000, fixed(1000, 1100));
+  EXPECT_EQ(count(mpi, Side::tutti), 1 + 4 + 5 * 16);
   EXPECT_EQ(mpi.back(), Side::mpi);
-  const auto tutti = play(Collective::bcast, 2000, fixed(1000, 1010));  // not worth it
-  EXPECT_EQ(count(tutti, Side::mpi), 4 + 3 * 16);
+  const auto tutti = play(Collective::bcast, 5000, fixed(1000, 1010));  // not worth it
+  EXPECT_EQ(count(tutti, Side::mpi), 4 + 5 * 16);
   EXPECT_EQ(tutti.back(), Side::tutti);
 }
 
@@ -76,10 +76,20 @@ TEST(Contest, ItIsRepeatedMoreAndMoreRarely) {
     mpi_is_slow = call < 1000;
     return side == Side::mpi && mpi_is_slow ? 9000 : side == Side::mpi ? 500 : 2000;
   };
-  const auto sides = play(Collective::allreduce, 40'000, change);
-  EXPECT_EQ(sides[1900], Side::tutti);
-  EXPECT_EQ(sides[2100], Side::mpi);
-  EXPECT_LE(count(sides, Side::tutti), 2100);
+  const auto sides = play(Collective::allreduce, 100'000, change);
+  EXPECT_EQ(sides[4900], Side::tutti);
+  EXPECT_EQ(sides[5100], Side::mpi);
+  EXPECT_LE(count(sides, Side::tutti), 5100);
+}
+
+TEST(Contest, WhatIsOnceFoundIsOnlyChangedForMuch) {
+  for (const std::uint64_t later : {700, 500}) {
+    const auto sides = play(Collective::barrier, 10'000, [&](Side side, int, int call) {
+      return side == Side::mpi ? std::uint64_t{800} : call < 5000 ? std::uint64_t{1000} : later;
+    });
+    EXPECT_EQ(sides[4900], Side::mpi);
+    EXPECT_EQ(sides.back(), later < 600 ? Side::tutti : Side::mpi);
+  }
 }
 
 // A rank that comes late makes the others wait, now in a call of the one side, now of the other.

@@ -54,11 +54,11 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   round_ = 0;
+  const auto [mpi, tutti] = result;
   const double worth = next_rest_ == first_rest ? worth_at_first : worth_again;
-  if (faster_ == Side::tutti && result.mpi_ns < worth * result.tutti_ns)
-    faster_ = Side::mpi;
-  else if (faster_ == Side::mpi && result.tutti_ns < worth * result.mpi_ns)
-    faster_ = Side::tutti;
+  const bool keeps_mpi = next_rest_ == first_rest || faster_ == Side::mpi;
+  faster_ = keeps_mpi ? (tutti < worth * mpi ? Side::tutti : Side::mpi)
+                      : (mpi < worth * tutti ? Side::mpi : Side::tutti);
   rest_ = next_rest_;
   next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
   return result;

@@ -35,8 +35,8 @@ class Contest {
   // How many times slower is clear: in short runs, and where not all wait for all, and in long
   // ones.
   static constexpr double clear_at_once = 4, clear_of_some = 10, clear_at_length = 2;
-  // The time of the side that does not do the calls now over the other's, for a change: at first,
-  // from Tutti to the MPI, and in contests that are repeated.
+  // What counts as faster, in parts of the other side's time: for Tutti in the first contest, for
+  // the side that does not do the calls now in a later one.
   static constexpr double worth_at_first = 0.97, worth_again = 0.8;
 
  public:

@@ -65,9 +65,11 @@ TEST(Contest, ACloseResultNeedsLongRuns) {
   const auto mpi = play(Collective::bcast, 5000, fixed(1000, 1100));
   EXPECT_EQ(count(mpi, Side::tutti), 1 + 4 + 5 * 16);
   EXPECT_EQ(mpi.back(), Side::mpi);
-  const auto tutti = play(Collective::bcast, 5000, fixed(1000, 1010));  // not worth it
+  const auto tutti = play(Collective::bcast, 5000, fixed(1100, 1000));
   EXPECT_EQ(count(tutti, Side::mpi), 4 + 5 * 16);
   EXPECT_EQ(tutti.back(), Side::tutti);
+  // Tutti has to be worth it.
+  EXPECT_EQ(play(Collective::bcast, 5000, fixed(1000, 990)).back(), Side::mpi);
 }
 
 TEST(Contest, ItIsRepeatedMoreAndMoreRarely) {

@@ -57,8 +57,7 @@ hostname "$1"
 ip link set lo up
 echo "$pid"
 exec >/dev/null
-trap '' CHLD
-exec sleep infinity
+exec env --ignore-signal=CHLD sleep infinity  # dash's own trap does not outlast its exec
 """
 # Not nsenter --wd, which takes the directory as the rig sees it.
 IN_DIRECTORY = ["sh", "-c", 'cd "$0" && exec "$@"']

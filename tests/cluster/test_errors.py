@@ -35,12 +35,9 @@ LAUNCHING = ("prterun", "prted")  # Open MPI's
 
 
 def gone(*others: str) -> str:
-    """Of a shell: waits until a host has no processes but `others`, and those that look.
-
-    Zombies do not count. Nobody waits for ranks that a launcher has left.
-    """
-    names = " ".join(f"-e Name:.{name}" for name in (*LOOKING, *others))
-    return f'until [ -z "$(grep -Lsx {names} -e State:.Z.* /proc/[0-9]*/status)" ]; do :; done'
+    """Of a shell: waits until a host has no processes but `others`, and those that look."""
+    names = " ".join(f"-e {name}" for name in (*LOOKING, *others))
+    return f'until [ -z "$(grep -Lsx {names} /proc/[0-9]*/comm)" ]; do :; done'
 
 
 def on_each(names: Sequence[str], line: str) -> str:

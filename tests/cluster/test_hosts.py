@@ -67,6 +67,11 @@ def test_stand_in_ssh(cluster: Cluster) -> None:
     assert shell(cluster, 1, f"{STAND_IN} elsewhere true").code == 255
 
 
+def test_orphans_are_reaped(cluster: Cluster) -> None:
+    line = "(sleep 0.1 & echo $! >/run/orphan); while [ -e /proc/$(cat /run/orphan) ]; do :; done"
+    assert shell(cluster, 1, line, limit_s=10).code == 0
+
+
 def test_time_limit(cluster: Cluster) -> None:
     mark = f"9{os.getpid()}"
     result = shell(

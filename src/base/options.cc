@@ -89,7 +89,8 @@ struct Choice {
   std::string_view option;
   const char* words;
 };
-constexpr Choice choices[] = {{"stores", "auto, plain, streaming"},
+constexpr Choice choices[] = {{"nodes", "0, 1, auto"},
+                              {"stores", "auto, plain, streaming"},
                               {"commons_malloc", "auto, always, never"},
                               {"commons_huge", "auto, 1, 0"},
                               {"commons_private", "auto, 1, 0"},

@@ -2,7 +2,6 @@
 #include "choice/contest.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 
 namespace tutti::choice {
@@ -54,11 +53,11 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   round_ = 0;
-  const auto [mpi, tutti] = result;
+  const bool mpi_has_them = faster_ == Side::mpi;
   const double worth = next_rest_ == first_rest ? worth_at_first : worth_again;
-  const bool keeps_mpi = next_rest_ == first_rest || faster_ == Side::mpi;
-  faster_ = keeps_mpi ? (tutti < worth * mpi ? Side::tutti : Side::mpi)
-                      : (mpi < worth * tutti ? Side::mpi : Side::tutti);
+  const double has = mpi_has_them ? result.mpi_ns : result.tutti_ns;
+  const double wants = mpi_has_them ? result.tutti_ns : result.mpi_ns;
+  if (wants < worth * has) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
   rest_ = next_rest_;
   next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
   return result;
@@ -79,12 +78,6 @@ bool all_wait_for_all(Collective collective) {
     default:
       return false;
   }
-}
-
-std::uint64_t Turn::now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
 
 }  // namespace tutti::choice

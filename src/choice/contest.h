@@ -7,7 +7,8 @@
 // in caches and connections. After a short run of each the members agree. A very clear result ends
 // the contest, so that a side that is much slower costs few calls; otherwise there are long runs of
 // each by turns, until one result is clear or there are five. The contest is repeated after some
-// thousand calls, ever more of them.
+// thousand calls, ever more of them. (choice/learned.h does the like for what each rank chooses
+// alone.)
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <optional>
 
 #include "base/collective.h"
+#include "os/clock.h"
 
 namespace tutti::choice {
 
@@ -35,8 +37,8 @@ class Contest {
   // How many times slower is clear: in short runs, and where not all wait for all, and in long
   // ones.
   static constexpr double clear_at_once = 4, clear_of_some = 10, clear_at_length = 2;
-  // What counts as faster, in parts of the other side's time: for Tutti in the first contest, for
-  // the side that does not do the calls now in a later one.
+  // The calls change sides if the other side takes so much less time: in the first contest, before
+  // which the MPI has them, and in a later one.
   static constexpr double worth_at_first = 0.97, worth_again = 0.8;
 
  public:
@@ -59,7 +61,7 @@ class Contest {
   };
   std::optional<Result> decide(const Times& agreed);
 
-  // Who does the next call; asked once for each. A communicator's first one is Tutti's.
+  // Who does the next call; asked once for each.
   [[nodiscard]] Side next();
   // Whether that call counts, and what it took.
   [[nodiscard]] bool is_timed() const { return sample_ < times_.size(); }
@@ -72,8 +74,8 @@ class Contest {
 
   bool all_wait_;
   bool due_ = false;
-  Side faster_ = Side::tutti;
-  std::uint32_t rest_ = 1;  // calls before the next contest
+  Side faster_ = Side::mpi;
+  std::uint32_t rest_ = 0;  // calls before the next contest
   std::uint32_t next_rest_ = first_rest;
   // In a contest: where the next call is.
   std::size_t round_ = 0, side_ = 0, call_ = 0;
@@ -88,18 +90,17 @@ class Contest {
 class Turn {
  public:
   static void give(Contest& contest) { given_ = &contest; }
-  Turn() : contest_(given_), began_(contest_ != nullptr ? now() : 0) { given_ = nullptr; }
+  Turn() : contest_(given_), began_(contest_ != nullptr ? os::now_ns() : 0) { given_ = nullptr; }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    if (contest_ != nullptr) contest_->took(now() - began_);
+    if (contest_ != nullptr) contest_->took(static_cast<std::uint64_t>(os::now_ns() - began_));
   }
 
  private:
-  [[nodiscard]] static std::uint64_t now();
   static inline constinit thread_local Contest* given_ = nullptr;
   Contest* contest_;
-  std::uint64_t began_;
+  std::int64_t began_;
 };
 
 }  // namespace tutti::choice

@@ -3,17 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "arch/arch.h"
 #include "choice/limits.h"
+#include "os/clock.h"
 #include "reduce/reduce.h"
 
 namespace tutti::choice {
 namespace {
 
+using os::now_ns;
 using segment::Desk;
 using segment::Step;
 
@@ -22,12 +23,6 @@ using segment::Step;
 constexpr int turns = 16;
 constexpr int rounds = 32;
 constexpr std::size_t bytes = 4 * limits::kib;
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // What a round moves from the one that asks to the one that answers.
 enum class Round : std::uint8_t {

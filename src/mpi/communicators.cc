@@ -11,20 +11,6 @@
 #include "mpi/devices.h"
 
 namespace tutti::mpi {
-namespace {
-
-// TUTTI_NODES.
-struct Nodes {
-  bool served, contested;
-};
-Nodes wanted_nodes() {
-  const std::string_view wanted = options().nodes;
-  if (wanted == "auto") return {true, true};
-  if (wanted != "0" && wanted != "1") log::warn("TUTTI_NODES is none of 0, 1, auto; 0 is used");
-  return {wanted == "1", false};
-}
-
-}  // namespace
 
 template <class H>
 bool Communicators<H>::open() {
@@ -67,8 +53,9 @@ void Communicators<H>::join_world() {
   int size = 0;
   native_.comm_size(native_.world, &size);
   if (node_ == nullptr || node_->size() < size) {
-    const Nodes wanted = wanted_nodes();
-    links_.open(node_ != nullptr && wanted.served ? node_->member(0).rank : -1, wanted.contested);
+    const std::string_view nodes = options().nodes;
+    const bool contested = nodes == "auto", served = contested || nodes == "1";
+    links_.open(node_ != nullptr && served ? node_->member(0).rank : -1, contested);
   }
   (void)name_state(native_.world, 1);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all ranks have recorded goes to rank 0, which writes it.
-#include <time.h>
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,6 +9,7 @@
 
 #include "base/base.h"
 #include "mpi/reports.h"
+#include "os/clock.h"
 #include "trace/trace.h"
 #include "trace/writer.h"
 
@@ -22,13 +21,6 @@ namespace {
 struct Head {
   std::uint64_t met_ns, first_ns, spans, messages, dropped;
 };
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Head head_of(const trace::Record& record, std::uint64_t met_ns) {
   Head head{met_ns, ~std::uint64_t{0}, record.spans.size(), record.messages.size(), record.dropped};
@@ -69,7 +61,7 @@ Sources sources_of(const std::vector<Head>& heads, const std::vector<std::uint64
 template <class H>
 void Reports<H>::write_trace(const engine::Exchange& group,
                              const std::vector<std::uint64_t>& hosts) {
-  const std::uint64_t met_ns = now_ns();
+  const auto met_ns = static_cast<std::uint64_t>(os::now_ns());
   const trace::Record record = trace::stop();
   const Head mine = head_of(record, met_ns);
   const auto ranks = static_cast<std::size_t>(group.size);

@@ -3,21 +3,15 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "os/clock.h"
 
 namespace tutti::os {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * second_ns + now.tv_nsec;
-}
 
 }  // namespace
 

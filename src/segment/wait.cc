@@ -3,13 +3,7 @@
 
 #include <sched.h>
 
-#include <chrono>
-
 namespace tutti::segment {
-
-std::int64_t YieldBackoff::now_ns() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void give_core() { ::sched_yield(); }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "os/clock.h"
 #include "os/futex.h"
 
 namespace tutti::segment {
@@ -37,7 +38,7 @@ class YieldBackoff {
   using Yield = void (*)();
 
   // False: sleep instead, and do not ask again in this wait.
-  [[nodiscard]] bool yield() { return yield(now_ns, give_core); }
+  [[nodiscard]] bool yield() { return yield(os::now_ns, give_core); }
   [[nodiscard]] bool yield(Clock now, Yield give) {
     if (refusals_ > 0) {
       --refusals_;
@@ -60,8 +61,6 @@ class YieldBackoff {
   static constexpr int forgiving = 64;           // yields that come back soon count as much
 
  private:
-  static std::int64_t now_ns();
-
   int refusals_ = 0;
   int next_ = first;
   unsigned soon_ = 0;

@@ -2,12 +2,12 @@
 #include "trace/trace.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <new>
 
 #include "arch/arch.h"
+#include "os/clock.h"
 #include "os/mapping.h"
 
 namespace tutti::trace {
@@ -51,14 +51,12 @@ Instant instant() {
   Instant best;
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int attempt = 0; attempt < 10; ++attempt) {  // the thread may lose its core in between
-    timespec time{};
     const std::uint64_t before = arch::ticks();
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    const std::int64_t now_ns = os::now_ns();
     const std::uint64_t after = arch::ticks();
     if (after - before >= shortest) continue;
     shortest = after - before;
-    best = {before + shortest / 2, static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-                                       static_cast<std::uint64_t>(time.tv_nsec)};
+    best = {before + shortest / 2, static_cast<std::uint64_t>(now_ns)};
   }
   return best;
 }

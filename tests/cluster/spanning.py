@@ -29,6 +29,7 @@ QUIRKS = {
     "impi": {"I_MPI_THREAD_YIELD": "2"},
     "debian-openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
 }
+SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 
 

@@ -12,7 +12,7 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, variables
+from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, variables
 
 CASES = [
     pytest.param(
@@ -32,7 +32,7 @@ MOVES = (
 # Of them those with operations of MPI; of the last two where ranks of each host follow each other.
 SUMS = ("Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 SERVED = ("Barrier", "Bcast", "Reduce", "Allreduce", *MOVES, *SUMS)
-LEFT = {"no kernel for this datatype", "its ranks are on several nodes"}
+LEFT = {"no kernel for this datatype", SEVERAL}
 
 
 def compared(

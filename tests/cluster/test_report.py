@@ -11,6 +11,7 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
+from spanning import SEVERAL
 
 LONG = 8
 COUNTS = (1, 1000, 300000)  # of sums.cc
@@ -50,4 +51,4 @@ def test_without_them(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     for name in ("Barrier", "Bcast", "Allreduce"):
         row = written["calls"][name]
         assert "messages" not in row and "message_bytes" not in row
-        assert row["reasons"] == {"its ranks are on several nodes": len(COUNTS)}
+        assert row["reasons"] == {SEVERAL: len(COUNTS)}

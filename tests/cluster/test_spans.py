@@ -12,9 +12,8 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
-from spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, changed_on, variables
+from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, changed_on, variables
 
-SEVERAL = "its ranks are on several nodes"
 # What spans.cc does, and what of it makes a short form.
 PROGRAMS = {
     "overlapped 1": SHORT,  # MPI_THREAD_FUNNELED

@@ -10,10 +10,9 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import MAIN, MPICH, Mpi
-from spanning import CYCLIC, SHORT, UNEQUAL, changed_on, variables
+from spanning import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
-SEVERAL = "its ranks are on several nodes"
 
 
 def cases() -> list[object]:

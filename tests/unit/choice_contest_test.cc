@@ -51,19 +51,19 @@ Cost fixed(std::uint64_t mpi, std::uint64_t tutti) {
 
 TEST(Contest, ASlowMpiCostsOneRunOfCalls) {
   const auto sides = play(Collective::barrier, 5000, fixed(25'000, 1000));
-  EXPECT_EQ(sides[0], Side::tutti);
+  EXPECT_EQ(sides[0], Side::mpi);
   EXPECT_EQ(count(sides, Side::mpi), 4);
 }
 
 TEST(Contest, AFastMpiIsLeftTheCalls) {
   const auto sides = play(Collective::barrier, 5000, fixed(1000, 5000));
-  EXPECT_EQ(count(sides, Side::tutti), 5);
+  EXPECT_EQ(count(sides, Side::tutti), 4);
   EXPECT_EQ(sides.back(), Side::mpi);
 }
 
 TEST(Contest, ACloseResultNeedsLongRuns) {
   const auto mpi = play(Collective::bcast, 5000, fixed(1000, 1100));
-  EXPECT_EQ(count(mpi, Side::tutti), 1 + 4 + 5 * 16);
+  EXPECT_EQ(count(mpi, Side::tutti), 4 + 5 * 16);
   EXPECT_EQ(mpi.back(), Side::mpi);
   const auto tutti = play(Collective::bcast, 5000, fixed(1100, 1000));
   EXPECT_EQ(count(tutti, Side::mpi), 4 + 5 * 16);
@@ -139,9 +139,9 @@ TEST(Contest, TheFirstCallOfARunDoesNotCount) {
 TEST(Contest, ATurnIsTimed) {
   Contest contest(Collective::barrier);
   const Contest::Times none{};
-  (void)contest.next();  // not in a contest yet
+  (void)contest.next();
   EXPECT_FALSE(contest.is_timed());
-  for (int i = 0; i < 2; ++i) (void)contest.next();  // the first of the MPI's calls that counts
+  (void)contest.next();  // the first of the MPI's calls that counts
   EXPECT_TRUE(contest.is_timed());
   { const Turn nobodys; }
   EXPECT_EQ(contest.times(), none);

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 from cluster import Cluster, Result
 from launchers import STAND_IN, Layout, launch
-from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 from spanning import SERVED
 
 CASES = {
@@ -72,24 +72,12 @@ def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None
     assert len(hanging) <= (mpi.name == "openmpi"), hanging
 
 
-def killed_cases() -> list[object]:
-    found = []
-    for mpi in MAIN:
-        for ranks in KILLED:
-            # Peers on two hosts abort at once. Intel MPI's launcher is then ended by SIGPIPE in
-            # some runs, and ranks of other hosts stay: in 1 of 176, and in 5 of 191 without Tutti,
-            # where ranks 0 and 2 abort when rank 1 was killed.
-            if not (mpi is INTEL and ranks in ("1", "2")):
-                found.append(pytest.param(mpi, ranks, id=f"{mpi.name} {ranks}"))
-    return found
-
-
-@pytest.mark.parametrize(("mpi", "ranks"), killed_cases())
+@pytest.mark.parametrize("ranks", KILLED)
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> None:
     settings = [f"{name}={value}" for name, value in SERVED.items()]
     command = ["env", *settings, program(mpi), "killed", *ranks.split()]
-    # MPICH's launcher ends, and leaves the ranks of the other hosts running, without Tutti, too.
-    then = "ls -d /dev/shm/*" if mpi is MPICH else f"{gone()}; ls -d /dev/shm/*"
+    then = f"{gone()}; ls -d /dev/shm/*"
     with Cluster(hosts=3) as own:
         words = launch(mpi, Layout((2, 2, 1)), own.names, command)
         script = f'"$@"; echo "ended by $?"; {on_each(own.names, then)}'

@@ -28,8 +28,8 @@ choice::Contest* Across::contest(coll::Collective collective, std::size_t bytes)
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
-  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{fabric_, wire_, map_, plans_,
-                                                                      strict_};
+  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{
+      fabric_, wire_, map_, plans_, strict_, background_.way};
   const fabric::Task task = algorithm_of(collective)(all, work);
   fabric::NodeHost& host = fabric_.host();
   const bool succeeded = task.done() && !host.failed() && !host.has_read_in_vain();

@@ -9,6 +9,7 @@
 
 #include "choice/contest.h"
 #include "choice/plans.h"
+#include "coll/leaders/way.h"
 #include "coll/work.h"
 #include "fabric/message_wire.h"
 #include "fabric/node_map.h"
@@ -25,6 +26,7 @@ struct Links {
   bool strict = false;      // as Node::strict(), but of all nodes
   // Blocking collectives are the MPI's where that is faster, and nonblocking ones always.
   bool contested = false;
+  coll::leaders::Way way = {};
 };
 
 class Across {
@@ -37,7 +39,7 @@ class Across {
         plans_(plans),
         strict_(links.strict),
         contested_(links.contested),
-        background_{map_, std::move(links.background_messages), links.any_thread} {}
+        background_{map_, std::move(links.background_messages), links.any_thread, links.way} {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const;

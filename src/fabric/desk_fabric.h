@@ -250,6 +250,7 @@ class DeskFabric {
   [[nodiscard]] auto pause(std::size_t bytes, int transfers = 1) {
     return host_.pause(bytes, transfers);
   }
+  void spend(std::size_t bytes) { host_.spend(bytes); }
   void step_aside() { host_.step_aside(); }
   [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
 

@@ -101,6 +101,9 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // This many bytes were moved or computed since the last pause. A simulated rank
                    // may be overtaken here, and its time passes.
                    { f.pause(n) } -> Awaitable;
+                   // So were these, in a part that no other thread takes over: a simulated rank's
+                   // time passes, and nothing else happens.
+                   { f.spend(n) } -> std::same_as<void>;
                    // A hint: this member has done its own part. Ranks that share its core may have
                    // the core before it does the part of others.
                    { f.step_aside() } -> std::same_as<void>;

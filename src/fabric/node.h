@@ -39,6 +39,7 @@ class NodeHost : public Peers {
     if (wait_policy().shares_core) segment::give_core();
   }
   Nothing pause(std::size_t, int) { return {}; }
+  static void spend(std::size_t) {}
   static bool may_fold() { return true; }
   Nothing on(Executor) { return {}; }  // a blocking call is the rank's own
 

@@ -46,6 +46,7 @@ class SuspendingHost : public Peers {
     wanted_ = executor;
     return {*this};
   }
+  static void spend(std::size_t) {}
   void step_aside() {}
   [[nodiscard]] bool may_fold() const { return !late_ || driver_ == Executor::rank; }
   // What follows may be left to the thread that drives next.

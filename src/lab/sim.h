@@ -46,6 +46,7 @@ class SimHost {
     void await_resume() const noexcept {}
   };
   Pause pause(std::size_t, int) { return {*this}; }
+  static void spend(std::size_t) {}
   void step_aside() {}
   static bool may_fold() { return true; }
   static bool has_read_in_vain() { return false; }

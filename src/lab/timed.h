@@ -109,6 +109,7 @@ class TimedHost {
     void await_resume() const noexcept {}
   };
   Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
+  static void spend(std::size_t) {}  // what the paper's algorithms move is all in pause()
   void step_aside() {}
   static bool may_fold() { return true; }
   static bool has_read_in_vain() { return false; }

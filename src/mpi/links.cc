@@ -154,15 +154,17 @@ bool TaggedMessages<H>::is_called_off() {
 }
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested) {
+void WorldLinks<H>::open(int host, bool contested, int leaders) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
-    std::int16_t serialized, contested;
+    std::int16_t leaders;
+    std::int8_t serialized, contested;
   };
-  const Said mine{host, native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
-                  contested ? std::int16_t{1} : std::int16_t{0}};
+  const Said mine{host, static_cast<std::int16_t>(leaders),
+                  static_cast<std::int8_t>(!native_.any_thread_may_call()),
+                  static_cast<std::int8_t>(contested)};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
@@ -171,6 +173,7 @@ void WorldLinks<H>::open(int host, bool contested) {
   for (const Said& each : said) hosts.push_back(each.host);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
+  leaders_ = said[0].leaders;
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;

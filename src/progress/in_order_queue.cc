@@ -31,7 +31,7 @@ class Binding {
 struct InOrderQueue::Leading {
   Leading(const OtherNodes& others, fabric::SuspendingFabric& near, const choice::Plans& plans)
       : wire(others.messages, near.host(), others.any_thread),
-        all{.fabric = near, .wire = wire, .map = others.map, .plans = plans} {}
+        all{.fabric = near, .wire = wire, .map = others.map, .plans = plans, .way = others.way} {}
 
   fabric::SuspendingWire wire;
   coll::leaders::Members<fabric::SuspendingFabric, fabric::SuspendingWire> all;

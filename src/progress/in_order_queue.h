@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "choice/plans.h"
+#include "coll/leaders/way.h"
 #include "fabric/messages.h"
 #include "fabric/node_map.h"
 #include "fabric/suspending.h"
@@ -29,6 +30,7 @@ struct OtherNodes {
   const fabric::NodeMap& map;                  // outlives the queue
   std::shared_ptr<fabric::Messages> messages;  // members are ranks in `map`
   bool any_thread = false;                     // may send and receive them, or only the rank's own
+  coll::leaders::Way way = {};
 };
 
 // One thread at a time may call the functions. The Driver decides whose turn it is.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tutti-simulate: nonblocking collectives on chips that are not here, as JSON on standard output.
-// The `tutti` command reads it.
+// tutti-simulate: nonblocking collectives on chips that are not here, and blocking ones on
+// clusters, as JSON on standard output. The `tutti` command reads it.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "probe/json.h"
+#include "simulate/cluster.h"
 #include "simulate/explain.h"
 #include "simulate/request.h"
 
@@ -133,9 +134,9 @@ int explain(int count, char** words) {
   return print(json);
 }
 
-int main(int count, char** words) {
-  if (count > 1 && std::strcmp(words[1], "explain") == 0) return explain(count - 2, words + 2);
-  Request request;
+template <class Asked>
+int simulate(int count, char** words) {
+  Asked request;
   const std::string problem = parse(count, words, request);
   if (!problem.empty()) {
     std::fprintf(stderr, "tutti-simulate: cannot take %s\n", problem.c_str());
@@ -148,6 +149,13 @@ int main(int count, char** words) {
     return EXIT_FAILURE;
   }
   return print(json);
+}
+
+int main(int count, char** words) {
+  const std::string_view first = count > 1 ? words[1] : "";
+  if (first == "explain") return explain(count - 2, words + 2);
+  if (first == "cluster") return simulate<ClusterRequest>(count - 2, words + 2);
+  return simulate<Request>(count - 1, words + 1);
 }
 
 }  // namespace

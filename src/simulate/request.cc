@@ -2,10 +2,9 @@
 #include "simulate/request.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
-#include "base/words.h"
+#include "simulate/words.h"
 
 namespace tutti::simulate {
 namespace {
@@ -47,40 +46,9 @@ constexpr std::size_t real_bytes = std::size_t{64} << 10;
 constexpr std::size_t real_direct_bytes = std::size_t{2} << 20;
 constexpr int most_cores = 1024;
 
-template <class Number>
-bool read(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= Number{0};
-}
-
-bool read(std::string_view text, bool& truth) {
-  truth = text == "1";
-  return truth || text == "0";
-}
-
-bool read_list(std::string_view text, std::vector<int>& numbers) {
-  numbers.clear();
-  return every_word(text, ",", [&](std::string_view word) {
-    int number = 0;
-    if (!read(word, number)) return false;
-    numbers.push_back(number);
-    return true;
-  });
-}
-
-template <class Rows, class Use>
-bool choose(const Rows& rows, std::string_view name, Use use) {
-  for (const auto& row : rows)
-    if (row.name == name) {
-      use(row);
-      return true;
-    }
-  return false;
-}
-
 template <class Value, std::size_t count>
-bool read_list(std::string_view text, const Named<Value> (&rows)[count],
-               std::vector<Value>& chosen) {
+bool choose_list(std::string_view text, const Named<Value> (&rows)[count],
+                 std::vector<Value>& chosen) {
   chosen.clear();
   return every_word(text, ",", [&](std::string_view word) {
     return choose(rows, word, [&](const auto& row) { chosen.push_back(row.value); });
@@ -106,8 +74,8 @@ bool set(Request& to, std::string_view name, std::string_view value) {
   if (name == "piece") return read(value, to.what.piece_bytes);
   if (name == "communication") return read_list(value, to.communication);
   if (name == "levels") return read_list(value, to.levels);
-  if (name == "algorithm") return read_list(value, algorithms, to.algorithms);
-  if (name == "placement") return read_list(value, placements, to.placements);
+  if (name == "algorithm") return choose_list(value, algorithms, to.algorithms);
+  if (name == "placement") return choose_list(value, placements, to.placements);
   if (name == "overlap") return read(value, to.overlap);
   if (name == "interrupts") return read(value, to.machine.interrupts);
   if (name == "trace") return read(value, to.trace);
@@ -130,18 +98,15 @@ const char* name_of(Placement placement) { return name_in(placements, placement)
 const char* name_of(Algorithms chosen) { return name_in(algorithms, chosen); }
 
 std::string parse(int count, char** words, Request& request) {
-  if (count < 2) return "no collective";
-  if (!choose(collectives, words[1],
+  if (count < 1) return "no collective";
+  if (!choose(collectives, words[0],
               [&](const auto& row) { request.what.collective = row.collective; }))
-    return std::string("collective ") + words[1];
+    return std::string("collective ") + words[0];
   (void)set(request, "machine", "knl");
-  for (int i = 2; i < count; ++i) {
-    const std::string_view word = words[i];
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos ||
-        !set(request, word.substr(0, equals), word.substr(equals + 1)))
-      return std::string(word);
-  }
+  const std::string_view unknown = read_words(
+      count - 1, words + 1,
+      [&](std::string_view name, std::string_view value) { return set(request, name, value); });
+  if (!unknown.empty()) return std::string(unknown);
   request.machine.cores = request.chip.cores;
   const bool direct = std::ranges::count(request.algorithms, Algorithms::direct) != 0;
   const std::size_t most = direct ? real_direct_bytes : real_bytes;

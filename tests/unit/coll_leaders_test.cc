@@ -22,6 +22,16 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<SimFabric, SimWire>;
 
 class Leaders : public ::testing::TestWithParam<Collective> {};
 
+// Half of the time the usual.
+coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map) {
+  coll::leaders::Way way;
+  if (random() % 2 == 0) return way;
+  way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest()));
+  way.slice_bytes = std::size_t{256} << random() % 12;
+  if (random() % 2 == 0) way.packed_bytes = random() % 4096;
+  return way;
+}
+
 // "" or what went wrong.
 std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19937_64& random,
                  bool strict) {
@@ -32,11 +42,13 @@ std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19
   std::vector<SimWire> wires;
   for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
   bool tidy = true;
+  const coll::leaders::Way way = draw_way(random, simulator.map(0));
   const auto body = [&](int rank) -> lab::Task {
     SimFabric& f = simulator.fabric(rank);
     SimWire& wire = wires[static_cast<std::size_t>(rank)];
     const auto plans = usual_plans<SimFabric>(f.size());
-    coll::leaders::Members<SimFabric, SimWire> all{f, wire, simulator.map(rank), *plans, strict};
+    coll::leaders::Members<SimFabric, SimWire> all{f,      wire,   simulator.map(rank),
+                                                   *plans, strict, way};
     for (std::size_t i = 0; i < scene.script().ops.size(); ++i) {
       const coll::Work work = scene.enter(i, rank);
       f.begin(std::uint64_t{1} << 63 | i);

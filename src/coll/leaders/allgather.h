@@ -84,7 +84,7 @@ Task allgather(Members<F, W>& all, const Work& work) {
     }
   }
   if (straight == nullptr)
-    for (int node = 0; node < nodes; ++node) packed.unpack(node, memory);
+    for (int node = 0; node < nodes; ++node) all.fabric.spend(packed.unpack(node, memory));
 }
 
 }  // namespace tutti::coll::leaders

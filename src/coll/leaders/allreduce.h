@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allreduce over nodes. Small: each node's Reduce, recursive doubling of the leaders, each node's
-// Bcast. Large: a ring of the leaders, in which each sums up one slice and then passes it round.
-// While a slice is on its way, the node's members fold the next one, or get the last one.
+// Bcast. Large: a ring of the nodes, in which each sums up one slice and then passes it round.
+// While a slice is on its way, the node's members fold the next one, or get the last one. A node
+// may have several leaders for that, each of which has a part of every slice: where one core folds
+// or sends more slowly than the network takes it.
 #pragma once
 
 #include <bit>
@@ -23,12 +25,12 @@ Task double_up(Members<F, W>& all, const Work& work, std::byte* sum) {
     const int partner = all.map.leader(me - 1);
     (void)all.wire.send(partner, sum, bytes);
     co_await all.wire.done(all.wire.receive(partner, heard, bytes));
-    reduce::copy(sum, heard, bytes);
+    all.copy(sum, heard, bytes);
     co_return;
   }
   if (paired) {
     co_await all.wire.done(all.wire.receive(all.map.leader(me + 1), heard, bytes));
-    work.kernel->apply(sum, sum, heard, work.count, work.stores);
+    all.fold(work, sum, sum, heard, work.count, work.stores);
   }
   const int mine = paired ? me / 2 : me - pairs;
   for (int distance = 1; distance < core; distance *= 2) {
@@ -37,7 +39,7 @@ Task double_up(Members<F, W>& all, const Work& work, std::byte* sum) {
     (void)all.wire.send(partner, sum, bytes);
     co_await all.wire.done(all.wire.receive(partner, heard, bytes));
     const std::byte* const left = theirs < mine ? heard : sum;
-    work.kernel->apply(sum, left, theirs < mine ? sum : heard, work.count, work.stores);
+    all.fold(work, sum, left, theirs < mine ? sum : heard, work.count, work.stores);
   }
   if (paired) co_await all.wire.done(all.wire.send(all.map.leader(me + 1), sum, bytes));
 }
@@ -50,67 +52,125 @@ Task small_allreduce(Members<F, W>& all, const Work& work) {
   co_await bcast_on_node(all, sum, work.bytes());
 }
 
-// Elements [part.begin, part.begin + part.count). `heard` has room for the largest slice.
+// A large one, of one rank. Nodes have as many leaders each. In a round, elements [begin, begin +
+// count) of the vector go round the nodes, a slice a node, and of each slice every leader has a
+// part.
 template <Fabric F, Wire W>
-Task go_round(Members<F, W>& all, const Work& work, Slice part, std::byte* heard) {
-  const int me = all.map.node(), nodes = all.map.nodes();
-  const std::size_t element = work.element_bytes;
-  auto* const sums = static_cast<std::byte*>(work.recv) + part.begin * element;
-  const int next = all.map.leader((me + 1) % nodes);
-  const int previous = all.map.leader((me + nodes - 1) % nodes);
-  // The one that is `back` nodes before this one's.
-  const auto slice = [&](int back) {
-    const int index = (me + 2 * nodes - back) % nodes;
-    return slice_of(part.count, static_cast<std::size_t>(nodes), static_cast<std::size_t>(index));
-  };
-  const auto fold_on_node = [&](Slice here) {
-    return reduce_on_node(all, work, {part.begin + here.begin, here.count},
-                          sums + here.begin * element);
-  };
-  Slice mine = slice(0);
-  if (mine.count > 0) co_await fold_on_node(mine);
-  for (int step = 1; step < nodes; ++step) {
-    const Slice behind = slice(step);
-    Ticket ticket = 0;
-    if (all.leads()) {
-      (void)all.wire.send(next, sums + mine.begin * element, mine.count * element);
-      ticket = all.wire.receive(previous, heard, behind.count * element);
+class Ring {
+ public:
+  Ring(Members<F, W>& all, const Work& work)
+      : all_(all),
+        work_(work),
+        me_(all.map.node()),
+        nodes_(all.map.nodes()),
+        place_(all.map.place_of(all.map.rank())),
+        leads_(place_ < all.way.leaders) {}
+
+  Task run() {
+    const std::size_t element = work_.element_bytes;
+    // A slice is at most so long, so that scratch is no longer than that.
+    const std::size_t most = static_cast<std::size_t>(nodes_) *
+                             std::max<std::size_t>(64, all_.way.slice_bytes / element / 64 * 64);
+    round_ = {0, std::min(most, work_.count)};
+    if (leads_) heard_ = all_.wire.scratch(bytes(part(cut(round_, nodes_, 0), 0)));
+    for (; round_.count > 0; round_ = next_round(most)) {
+      co_await sum_up();
+      co_await hand_round();
     }
-    if (behind.count > 0) co_await fold_on_node(behind);
-    if (all.leads()) {
-      co_await all.wire.done(ticket);
-      std::byte* const sum = sums + behind.begin * element;
-      work.kernel->apply(sum, heard, sum, behind.count, work.stores);
-    }
-    mine = behind;
   }
-  // `mine` is whole now; the others come round.
-  for (int step = 0; step < nodes; ++step) {
-    const Slice behind = slice(step);
-    Ticket ticket = 0;
-    if (all.leads() && step + 1 < nodes) {
-      (void)all.wire.send(next, sums + mine.begin * element, mine.count * element);
-      ticket = all.wire.receive(previous, sums + behind.begin * element, behind.count * element);
-    }
-    if (mine.count > 0)
-      co_await bcast_on_node(all, sums + mine.begin * element, mine.count * element);
-    if (all.leads()) co_await all.wire.done(ticket);
-    mine = behind;
+
+ private:
+  [[nodiscard]] Slice next_round(std::size_t most) const {
+    const std::size_t begin = round_.begin + round_.count;
+    return {begin, std::min(most, work_.count - begin)};
   }
-}
+  static Slice cut(Slice whole, int count, int index) {
+    const Slice inner =
+        slice_of(whole.count, static_cast<std::size_t>(count), static_cast<std::size_t>(index));
+    return {whole.begin + inner.begin, inner.count};
+  }
+  // The slice that is `back` nodes before this one's.
+  [[nodiscard]] Slice slice(int back) const {
+    return cut(round_, nodes_, (me_ + 2 * nodes_ - back) % nodes_);
+  }
+  [[nodiscard]] Slice part(Slice slice, int leader) const {
+    return cut(slice, all_.way.leaders, leader);
+  }
+  [[nodiscard]] std::byte* at(Slice where) const {
+    return static_cast<std::byte*>(work_.recv) + where.begin * work_.element_bytes;
+  }
+  [[nodiscard]] std::size_t bytes(Slice where) const { return where.count * work_.element_bytes; }
+  // This leader's partner on the next node, or (-1) on the one before.
+  [[nodiscard]] int partner(int distance) const {
+    return all_.map.members((me_ + nodes_ + distance) % nodes_)[static_cast<std::size_t>(place_)];
+  }
+
+  // Stages: each leader gets the sum of its part of the slice from the node's members, or they get
+  // its part.
+  Task fold_on_node(Slice slice) {
+    for (int leader = 0; leader < all_.way.leaders; ++leader) {
+      const Slice own = part(slice, leader);
+      if (own.count > 0) co_await reduce_on_node(all_, work_, own, at(own), rank_of(leader));
+    }
+  }
+  Task spread_on_node(Slice slice) {
+    for (int leader = 0; leader < all_.way.leaders; ++leader) {
+      const Slice own = part(slice, leader);
+      co_await bcast_on_node(all_, at(own), bytes(own), rank_of(leader));
+    }
+  }
+  [[nodiscard]] int rank_of(int leader) const {
+    return all_.map.members(me_)[static_cast<std::size_t>(leader)];
+  }
+
+  // While a part is on its way, the node's members fold the next one.
+  Task sum_up() {
+    mine_ = slice(0);
+    co_await fold_on_node(mine_);
+    for (int step = 1; step < nodes_; ++step) {
+      const Slice behind = slice(step), here = part(behind, place_);
+      const Ticket ticket = leads_ ? pass(here, heard_) : 0;
+      co_await fold_on_node(behind);
+      if (leads_) {
+        co_await all_.wire.done(ticket);
+        all_.fold(work_, at(here), heard_, at(here), here.count, work_.stores);
+      }
+      mine_ = behind;
+    }
+  }
+  // `mine_` is whole now. The others come round, while the members get the last one.
+  Task hand_round() {
+    for (int step = 0; step < nodes_; ++step) {
+      const Slice behind = slice(step);
+      Ticket ticket = 0;
+      if (leads_ && step + 1 < nodes_)
+        ticket = pass(part(behind, place_), at(part(behind, place_)));
+      co_await spread_on_node(mine_);
+      if (leads_) co_await all_.wire.done(ticket);
+      mine_ = behind;
+    }
+  }
+  // Sends this leader's part of `mine_`, and receives its part of the slice behind.
+  Ticket pass(Slice behind, std::byte* to) {
+    const Slice own = part(mine_, place_);
+    (void)all_.wire.send(partner(1), at(own), bytes(own));
+    return all_.wire.receive(partner(-1), to, bytes(behind));
+  }
+
+  Members<F, W>& all_;
+  const Work& work_;
+  int me_, nodes_;
+  int place_;  // among the members of this node
+  bool leads_;
+  std::byte* heard_ = nullptr;  // room for the longest part
+  Slice round_;
+  Slice mine_;  // what this node passes on next
+};
 
 template <Fabric F, Wire W>
 Task large_allreduce(Members<F, W>& all, const Work& work) {
-  const auto nodes = static_cast<std::size_t>(all.map.nodes());
-  const std::size_t element = work.element_bytes;
-  // A slice is at most a piece, so that scratch is no longer than that.
-  const std::size_t most =
-      nodes * std::max<std::size_t>(64, limits::most_ring_slice_bytes / element / 64 * 64);
-  std::byte* heard = nullptr;
-  if (all.leads())
-    heard = all.wire.scratch(slice_of(std::min(most, work.count), nodes, 0).count * element);
-  for (std::size_t begin = 0; begin < work.count; begin += most)
-    co_await go_round(all, work, {begin, std::min(most, work.count - begin)}, heard);
+  Ring<F, W> ring(all, work);
+  co_await ring.run();
 }
 
 template <Fabric F, Wire W>

@@ -42,13 +42,13 @@ class PackedExchange {
   Task run() {
     const int me = all_.map.node(), nodes = all_.map.nodes();
     if (packs_)
-      for (int node = 0; node < nodes; ++node) sent_.pack(node, out_);
+      for (int node = 0; node < nodes; ++node) all_.fabric.spend(sent_.pack(node, out_));
     if (near_ == 1 || near_ * sent_.bytes() <= limits::sorted_alltoall_bytes)
       co_await run_at_once();
     else
       co_await run_by_node();
     for (int node = 0; unpacks_ && node < nodes; ++node)
-      if (node != me || !passed_) received_.unpack(node, in_);
+      if (node != me || !passed_) all_.fabric.spend(received_.unpack(node, in_));
   }
 
  private:
@@ -79,7 +79,7 @@ class PackedExchange {
         last = receive(node_at(-distance));
       }
       const std::size_t own = near_ * std::min(sent_.bytes(me), received_.bytes(me));
-      if (own > 0) reduce::copy(incoming(me), outgoing(me), own);
+      if (own > 0) all_.copy(incoming(me), outgoing(me), own);
       co_await all_.wire.done(last);
       if (near_ > 1) sort();
     }
@@ -90,8 +90,8 @@ class PackedExchange {
   void sort() {
     for (int node = 0; node < all_.map.nodes(); ++node)
       for (std::size_t q = 0; q < near_; ++q)
-        reduce::copy(outgoing_ + q * received_.bytes() + received_.begin(node),
-                     incoming(node) + q * received_.bytes(node), received_.bytes(node));
+        all_.copy(outgoing_ + q * received_.bytes() + received_.begin(node),
+                  incoming(node) + q * received_.bytes(node), received_.bytes(node));
   }
 
   Task run_by_node() {
@@ -161,17 +161,16 @@ class PackedExchange {
 };
 
 // Whether what goes from one node to another is one message; all members know that alike.
-inline bool is_worth_packing(const NodeMap& map, const Work& work) {
+inline bool is_worth_packing(const NodeMap& map, const Work& work, std::size_t most) {
   const auto near = static_cast<std::size_t>(map.largest());
   const auto ranks = static_cast<std::size_t>(map.size());
-  return work.bytes() <= limits::packed_alltoall_bytes &&
-         2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+  return work.bytes() <= most && 2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
 }
 
 template <Fabric F, Wire W>
 Task alltoall(Members<F, W>& all, const Work& work) {
   if (has_no_room(all, work.out[0], work.in[0])) co_return;
-  if (!is_worth_packing(all.map, work)) {
+  if (!is_worth_packing(all.map, work, all.way.packed_bytes)) {
     co_await alltoallv<F, W, Collective::alltoall>(all, work);
     co_return;
   }

@@ -26,7 +26,7 @@ Task gather_to_root(Members<F, W>& all, const Work& work) {
   co_await all.wire.done(last);
   if (straight != nullptr) co_return;
   for (int node = 0; node < nodes; ++node)
-    if (node != home) packed.unpack(node, memory);
+    if (node != home) all.fabric.spend(packed.unpack(node, memory));
 }
 
 template <Fabric F, Wire W>

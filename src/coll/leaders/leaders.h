@@ -8,6 +8,7 @@
 #pragma once
 
 #include "coll/alone.h"
+#include "coll/leaders/way.h"
 #include "coll/plans.h"
 #include "fabric/node_map.h"
 #include "fabric/wire.h"
@@ -28,6 +29,18 @@ struct Members {
   const NodeMap& map;
   const choice::Plans& plans;  // of this node's
   bool strict = false;         // the leaders compare calls in each Barrier, of which there are more
+  Way way = {};
+
+  // What a rank does itself, beside the stages.
+  void fold(const Work& work, void* to, const void* left, const void* right, std::size_t count,
+            Stores stores) {
+    work.kernel->apply(to, left, right, count, stores);
+    fabric.spend(count * work.element_bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) {
+    reduce::copy(to, from, bytes);
+    fabric.spend(bytes);
+  }
 
   // Who speaks for a node in a collective of that root.
   [[nodiscard]] bool leads(int root = nobody) const {

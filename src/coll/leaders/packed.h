@@ -77,21 +77,24 @@ class Packed {
     return blocks;
   }
 
-  void unpack(int node, const std::byte* memory) const {
+  // Both return how many bytes they have copied.
+  std::size_t unpack(int node, const std::byte* memory) const {
     const std::byte* next = memory + begin(node);
     for (const int rank : map_.members(node)) {
       const Block& block = blocks_[index(rank)];
       coll::unpack(block, 0, next, block.bytes);
       next += block.bytes;
     }
+    return bytes(node);
   }
-  void pack(int node, std::byte* memory) const {
+  std::size_t pack(int node, std::byte* memory) const {
     std::byte* next = memory + begin(node);
     for (const int rank : map_.members(node)) {
       const Block& block = blocks_[index(rank)];
       coll::pack(next, block, 0, block.bytes);
       next += block.bytes;
     }
+    return bytes(node);
   }
 
  private:

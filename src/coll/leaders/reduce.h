@@ -51,7 +51,7 @@ Task reduce(Members<F, W>& all, const Work& work) {
     if (!leads) continue;
     if (children > 0) co_await all.wire.done(awaited);
     for (std::size_t i = 0; i < children; ++i)
-      work.kernel->apply(sum, sum, places.at(piece, 1 + i), here.count, work.stores);
+      all.fold(work, sum, sum, places.at(piece, 1 + i), here.count, work.stores);
     if (!ends) sent[piece % 2] = all.wire.send(tree.parent(), sum, here.count * element);
   }
   if (leads) co_await all.wire.done(std::max(sent[0], sent[1]));

@@ -109,7 +109,7 @@ class ScatteredSums {
       for (const int rank : all_.map.members(node)) {
         const Slice slice = overlap(part_of(rank), range);
         if (slice.count == 0) continue;
-        reduce::copy(next, sums_ + bytes_of(slice.begin - range.begin), bytes_of(slice.count));
+        all_.copy(next, sums_ + bytes_of(slice.begin - range.begin), bytes_of(slice.count));
         next += bytes_of(slice.count);
       }
   }
@@ -118,7 +118,7 @@ class ScatteredSums {
   std::byte* fold(std::byte* own, std::size_t count) {
     std::byte* const sum = me_ == 0 ? own : place(0);
     for (int node = 1; node < nodes_; ++node)
-      work_.kernel->apply(sum, sum, node == me_ ? own : place(node), count, work_.stores);
+      all_.fold(work_, sum, sum, node == me_ ? own : place(node), count, work_.stores);
     return sum;
   }
 
@@ -150,7 +150,7 @@ class ScatteredSums {
     Ticket heard[2] = {0, 0}, sent[2] = {0, 0};
     if (mine.count > 0) co_await fold_on_node(mine, own, sum);
     const auto add = [&](int distance) {
-      work_.kernel->apply(sum, own, place(1 + distance % 2), mine.count, work_.stores);
+      all_.fold(work_, sum, own, place(1 + distance % 2), mine.count, work_.stores);
       own = sum;
     };
     for (int distance = 1; distance < nodes_; ++distance) {

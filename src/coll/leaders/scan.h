@@ -66,7 +66,7 @@ class Prefixes {
     if (work_.recv != nullptr) own.recv = static_cast<std::byte*>(work_.recv) + offset;
     const bool replaced = kind == scan::Kind::exclusive && own.send == own.recv;
     const bool keeps = speaks_ && replaced && all_.fabric.size() > 1;
-    if (keeps) reduce::copy(kept(), own.send, own.bytes());
+    if (keeps) all_.copy(kept(), own.send, own.bytes());
     co_await on_node(all_, kind == scan::Kind::inclusive ? Collective::scan : Collective::exscan,
                      own);
     if (keeps) own.send = kept();
@@ -76,16 +76,16 @@ class Prefixes {
     if (me_ == 0) co_return;
     co_await bcast_on_node(all_, prefix, own.bytes(), last_);
     if (kind == scan::Kind::exclusive && all_.map.place_of(all_.map.rank()) == 0)
-      reduce::copy(own.recv, prefix, own.bytes());
+      all_.copy(own.recv, prefix, own.bytes());
     else
-      work_.kernel->apply(own.recv, prefix, own.recv, own.count, work_.stores);
+      all_.fold(work_, own.recv, prefix, own.recv, own.count, work_.stores);
   }
 
   // What this node sums up to: its last member's result, or that and its operand, at `to`.
   const std::byte* total(const Work& own, std::byte* to) const {
     if (kind == scan::Kind::inclusive) return static_cast<const std::byte*>(own.recv);
     if (all_.fabric.size() == 1) return static_cast<const std::byte*>(own.send);
-    work_.kernel->apply(to, own.recv, own.send, own.count, Stores::plain);
+    all_.fold(work_, to, own.recv, own.send, own.count, Stores::plain);
     return to;
   }
 
@@ -94,7 +94,7 @@ class Prefixes {
     if (me_ + 1 == nodes_) co_return;
     const std::byte* sum = total(own, made(piece));
     if (me_ > 0) {
-      work_.kernel->apply(made(piece), heard(piece), sum, own.count, Stores::plain);
+      all_.fold(work_, made(piece), heard(piece), sum, own.count, Stores::plain);
       sum = made(piece);
     }
     sent_[piece % 2] = all_.wire.send(speaker(me_ + 1), sum, own.bytes());
@@ -114,10 +114,10 @@ class Prefixes {
       co_await all_.wire.done(last);
       if (!hears) continue;
       if (me_ + 2 * distance < nodes_) {
-        work_.kernel->apply(sum, before, known, own.count, Stores::plain);
+        all_.fold(work_, sum, before, known, own.count, Stores::plain);
         known = sum;
       }
-      if (distance > 1) work_.kernel->apply(place(0), before, place(0), own.count, Stores::plain);
+      if (distance > 1) all_.fold(work_, place(0), before, place(0), own.count, Stores::plain);
     }
   }
 

@@ -17,7 +17,7 @@ Task scatter_from_root(Members<F, W>& all, const Work& work) {
   Ticket last = 0;
   for (int node = 0; node < all.map.nodes(); ++node) {
     if (node == home) continue;
-    if (straight == nullptr) packed.pack(node, memory);
+    if (straight == nullptr) all.fabric.spend(packed.pack(node, memory));
     last = all.wire.send(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
   }
   const std::vector<Block> blocks = packed.blocks_of(home);

@@ -50,6 +50,20 @@ def number(word: str) -> int:
     return int(word) if word.isdecimal() and len(word) <= 999 else -1
 
 
+def numbers(option: str, text: str, least: int, most: int) -> list[int]:
+    """``2``, ``1,2,4`` or ``32:63``; sorted, each once."""
+    found: set[int] = set()
+    for part in text.split(","):
+        ends = part.split(":")
+        first, last = number(ends[0]), number(ends[-1])
+        if len(ends) > 2 or min(first, last) < 0:
+            raise UsageError(f"{option} {text}: write a number, a list 1,2,4 or a range 1:16")
+        if not least <= first <= last <= most:
+            raise UsageError(f"{option} {text}: must be from {least} to {most}")
+        found.update(range(first, last + 1))
+    return sorted(found)
+
+
 def rank_count(text: Optional[str]) -> Optional[int]:
     """The value of -n."""
     if text is None:

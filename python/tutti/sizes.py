@@ -26,8 +26,13 @@ def one(option: str, text: str) -> int:
     """The value of an option that is one size: ``64K``."""
     if "," in text or ":" in text:
         raise UsageError(f"{option} {text}: must be one size, as 64K or 2M")
+    return several(option, text)[0]
+
+
+def several(option: str, text: str) -> list[int]:
+    """The value of an option as that of --sizes, see parse()."""
     try:
-        return parse(text)[0]
+        return parse(text)
     except UsageError as error:
         raise UsageError(str(error).replace("--sizes", option)) from error
 

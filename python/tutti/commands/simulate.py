@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time nonblocking collectives and their overlap with computation on a chip that is not here.
+"""Time collectives on machines that are not here: nonblocking ones, and their overlap with
+computation, on a chip; blocking ones on a cluster, with --nodes.
 
 tutti simulate iscan --comm-cores 2 --placement bind,numa,odd-even
 
 tutti simulate ireduce --ranks 32:63 --levels 0:4 --overlap --plot ireduce.png
+
+tutti simulate allreduce --nodes 16 --ranks 64 --bytes 8:4M --plot allreduce.png
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Optional
 
 import typer
 
-from tutti import arguments, collectives, paths, process, sizes
+from tutti import arguments, clusters, collectives, paths, process, sizes
 from tutti.errors import UsageError
 from tutti.reporters import simulate_table
 from tutti.reporters.text import write_file
@@ -27,52 +30,30 @@ MOST_CORES = 1024
 MOST_LEVELS = 20
 CHAIN_PIECE = "64K"
 
+CHIPS, CLUSTERS = "Chips", "Clusters"  # groups of options, which exclude each other
+
 
 def register(app: typer.Typer) -> None:
     app.command("simulate", help=__doc__)(simulate)
 
 
 def simulate(
-    collective: str = typer.Argument(..., help="Of " + ", ".join(COLLECTIVES) + "."),
-    machine: str = typer.Option(
-        "knl", metavar="knl|skylake", help="The speed of a core, and how many there are."
-    ),
-    cores: Optional[int] = typer.Option(None, metavar="C", help="Cores, instead of the machine's."),
-    domains: Optional[int] = typer.Option(
-        None, metavar="D", help="NUMA domains, instead of the machine's."
-    ),
-    comm_cores: Optional[str] = typer.Option(
-        None,
-        "--comm-cores",
-        metavar="K",
-        help="Cores for progress threads; all others have a rank. Default 2. Also 1,2,4 and 1:16.",
+    context: typer.Context,
+    collective: str = typer.Argument(
+        ...,
+        help=f"Of {', '.join(COLLECTIVES)}; with --nodes of {', '.join(clusters.COLLECTIVES)}.",
     ),
     ranks: Optional[str] = typer.Option(
-        None, metavar="N", help="Instead: how many ranks. Also 50,62 and 32:63."
-    ),
-    placement: Optional[str] = typer.Option(
         None,
-        metavar="|".join(PLACEMENTS),
-        help="Where progress threads go, or a list. Default: odd-even for iscan, numa for trees.",
-    ),
-    algorithm: str = typer.Option(
-        "paper",
-        metavar="|".join(ALGORITHMS),
-        help="The paper's chain and split trees, or what `tutti run` takes. Also paper,direct.",
+        metavar="N",
+        help="Of a chip, instead of --comm-cores: how many ranks; also 50,62 and 32:63. "
+        f"Of a cluster: ranks a node (default {clusters.RANKS}).",
     ),
     size: str = typer.Option(
-        "1M", "--bytes", metavar="SIZE", help="A rank's vector; its block for gather and scatter."
-    ),
-    piece: str = typer.Option(CHAIN_PIECE, metavar="SIZE", help="The pieces of iscan's pipeline."),
-    levels: str = typer.Option(
-        "0", metavar="S", help="Levels of a tree that are left to the ranks. Also 0,2 and 0:4."
-    ),
-    overlap: bool = typer.Option(False, "--overlap", help="Compute meanwhile (fixed total work)."),
-    interrupts: bool = typer.Option(
-        False, "--interrupts", help="Progress threads interrupt computation on a core they share."
-    ),
-    trace_file: Optional[Path] = typer.Option(
-        None, "--trace", metavar="FILE", help="Write what each core does, for `tutti trace`."
+        "",
+        "--bytes",
+        metavar="SIZE",
+        help="A rank's vector; its block where blocks move. Default 1M; of a cluster 8, or a list.",
     ),
     json_file: Optional[Path] = typer.Option(
         None, "--json", metavar="FILE", help="Write the figures to FILE."
@@ -80,7 +61,143 @@ def simulate(
     plot_file: Optional[Path] = typer.Option(
         None, "--plot", metavar="FILE", help="Draw them (.png, .svg, .pdf)."
     ),
+    machine: str = typer.Option(
+        "knl",
+        metavar="knl|skylake",
+        help="The speed of a core, and how many there are.",
+        rich_help_panel=CHIPS,
+    ),
+    cores: Optional[int] = typer.Option(
+        None, metavar="C", help="Cores, instead of the machine's.", rich_help_panel=CHIPS
+    ),
+    domains: Optional[int] = typer.Option(
+        None, metavar="D", help="NUMA domains, instead of the machine's.", rich_help_panel=CHIPS
+    ),
+    comm_cores: Optional[str] = typer.Option(
+        None,
+        "--comm-cores",
+        metavar="K",
+        help="Cores for progress threads; all others have a rank. Default 2. Also 1,2,4 and 1:16.",
+        rich_help_panel=CHIPS,
+    ),
+    placement: Optional[str] = typer.Option(
+        None,
+        metavar="|".join(PLACEMENTS),
+        help="Where progress threads go, or a list. Default: odd-even for iscan, numa for trees.",
+        rich_help_panel=CHIPS,
+    ),
+    algorithm: str = typer.Option(
+        "paper",
+        metavar="|".join(ALGORITHMS),
+        help="The paper's chain and split trees, or what `tutti run` takes. Also paper,direct.",
+        rich_help_panel=CHIPS,
+    ),
+    piece: str = typer.Option(
+        CHAIN_PIECE, metavar="SIZE", help="The pieces of iscan's pipeline.", rich_help_panel=CHIPS
+    ),
+    levels: str = typer.Option(
+        "0",
+        metavar="S",
+        help="Levels of a tree that are left to the ranks. Also 0,2 and 0:4.",
+        rich_help_panel=CHIPS,
+    ),
+    overlap: bool = typer.Option(
+        False,
+        "--overlap",
+        help="Compute meanwhile (fixed total work).",
+        rich_help_panel=CHIPS,
+    ),
+    interrupts: bool = typer.Option(
+        False,
+        "--interrupts",
+        help="Progress threads interrupt computation on a core they share.",
+        rich_help_panel=CHIPS,
+    ),
+    trace_file: Optional[Path] = typer.Option(
+        None,
+        "--trace",
+        metavar="FILE",
+        help="Write what each core does, for `tutti trace`.",
+        rich_help_panel=CHIPS,
+    ),
+    nodes: Optional[str] = typer.Option(
+        None, metavar="N", help="Nodes, or a list 16,64,256.", rich_help_panel=CLUSTERS
+    ),
+    network: str = typer.Option(
+        "infiniband",
+        metavar="|".join(clusters.NETWORKS),
+        help="The speeds of the network and of the cores.",
+        rich_help_panel=CLUSTERS,
+    ),
+    layout: str = typer.Option(
+        "block",
+        metavar="|".join(clusters.LAYOUTS),
+        help="How ranks lie over nodes; uneven: every other node has half as many.",
+        rich_help_panel=CLUSTERS,
+    ),
+    scheme: str = typer.Option(
+        "flat,leaders",
+        metavar="|".join(clusters.SCHEMES),
+        help="Leaders, as the library does it, or each rank a node of its own; or both.",
+        rich_help_panel=CLUSTERS,
+    ),
+    leaders: str = typer.Option(
+        "1",
+        metavar="K",
+        help="Leaders of a node, for a large Allreduce. Also 1,2,4.",
+        rich_help_panel=CLUSTERS,
+    ),
+    slices: str = typer.Option(
+        "512K",
+        "--slice",
+        metavar="SIZE",
+        help="The longest slice of a large Allreduce. Also a list.",
+        rich_help_panel=CLUSTERS,
+    ),
+    packed: str = typer.Option(
+        "4K",
+        metavar="SIZE",
+        help="Blocks of an Alltoall up to this size are packed by leaders.",
+        rich_help_panel=CLUSTERS,
+    ),
+    switch_nodes: int = typer.Option(
+        0,
+        "--switch",
+        metavar="N",
+        help="Nodes of a switch. Default: all.",
+        rich_help_panel=CLUSTERS,
+    ),
+    taper: float = typer.Option(
+        1,
+        metavar="T",
+        help="Bandwidth of a switch's nodes over that of its links: 2 is 2:1.",
+        rich_help_panel=CLUSTERS,
+    ),
+    late: float = typer.Option(
+        0, metavar="US", help="The last node comes so many us late.", rich_help_panel=CLUSTERS
+    ),
 ) -> None:
+    if nodes is not None:
+        _refuse(context, CHIPS, "is of chips, and --nodes of clusters: leave one of them out")
+        asked = clusters.Asked(
+            collective=collectives.plain(collective),
+            nodes=nodes,
+            ranks=ranks,
+            bytes=size,
+            network=network,
+            layout=layout,
+            scheme=scheme,
+            leaders=leaders,
+            slices=slices,
+            packed=packed,
+            switch_nodes=switch_nodes,
+            taper=taper,
+            late_us=late,
+        )
+        arguments.check_outputs(json_file, plot_file)
+        clusters.simulate(asked, json_file, plot_file)
+        return
+    _refuse(context, CLUSTERS, "is of clusters: say --nodes, too")
     name = _collective(collective)
     arguments.check_one_of("--machine", machine, tuple(MACHINES))
     if cores is None:
@@ -95,7 +212,7 @@ def simulate(
     default = "odd-even" if name == "iscan" else "numa"
     placements = _words("--placement", placement or default, PLACEMENTS)
     algorithms = _words("--algorithm", algorithm, ALGORITHMS)
-    level_list = _numbers("--levels", levels, 0, MOST_LEVELS)
+    level_list = arguments.numbers("--levels", levels, 0, MOST_LEVELS)
     if name == "iscan" and level_list != [0]:
         raise UsageError("--levels is for trees, and iscan is a chain")
     communication = _communication(cores, comm_cores, ranks)
@@ -113,7 +230,7 @@ def simulate(
         "machine": machine,
         "cores": cores,
         "domains": domains,
-        "bytes": _size("--bytes", size),
+        "bytes": _size("--bytes", size or "1M"),
         "piece": _size("--piece", piece),
         "communication": ",".join(map(str, communication)),
         "placement": ",".join(placements),
@@ -138,6 +255,15 @@ def simulate(
         simulate_plot.draw(plot_file, result, overlap)
 
 
+def _refuse(context: typer.Context, group: str, why: str) -> None:
+    """Says that an option of the group is not for this."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        written = source is not None and source.name == "COMMANDLINE"
+        if written and getattr(parameter, "rich_help_panel", None) == group:
+            raise UsageError(f"{parameter.opts[0]} {why}")
+
+
 def _collective(word: str) -> str:
     """``ireduce`` for ireduce, Ireduce, MPI_Ireduce and reduce."""
     name = collectives.plain(word)
@@ -159,22 +285,8 @@ def _communication(cores: int, comm_cores: Optional[str], ranks: Optional[str]) 
     if comm_cores is not None and ranks is not None:
         raise UsageError("--comm-cores and --ranks say the same: give one of them")
     if ranks is not None:
-        return [cores - n for n in _numbers("--ranks", ranks, 1, cores)]
-    return _numbers("--comm-cores", comm_cores or str(min(2, cores - 1)), 0, cores - 1)
-
-
-def _numbers(option: str, text: str, least: int, most: int) -> list[int]:
-    """``2``, ``1,2,4`` or ``32:63``; sorted, each once."""
-    found: set[int] = set()
-    for part in text.split(","):
-        ends = part.split(":")
-        first, last = arguments.number(ends[0]), arguments.number(ends[-1])
-        if len(ends) > 2 or min(first, last) < 0:
-            raise UsageError(f"{option} {text}: write a number, a list 1,2,4 or a range 1:16")
-        if not least <= first <= last <= most:
-            raise UsageError(f"{option} {text}: must be from {least} to {most}")
-        found.update(range(first, last + 1))
-    return sorted(found)
+        return [cores - n for n in arguments.numbers("--ranks", ranks, 1, cores)]
+    return arguments.numbers("--comm-cores", comm_cores or str(min(2, cores - 1)), 0, cores - 1)
 
 
 def _size(option: str, text: str) -> int:

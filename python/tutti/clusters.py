@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti simulate --nodes`: blocking collectives on clusters that are not here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+from tutti import arguments, paths, process, sizes
+from tutti.errors import UsageError
+from tutti.reporters import cluster_table
+from tutti.reporters.text import write_file
+
+COLLECTIVES = (
+    *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
+    *("scan", "reduce_scatter_block"),
+)
+NETWORKS = ("infiniband", "infiniband-2007", "ethernet")
+LAYOUTS = ("block", "cyclic", "uneven")
+SCHEMES = ("flat", "leaders")
+RANKS = 8
+MOST_NODES, MOST_RANKS = 4096, 1 << 17
+MOST_LEADERS = 64
+# An Alltoall has a message or a block for each pair of ranks. More take minutes and gigabytes.
+MOST_PAIRS = {"flat": 1 << 23, "leaders": 1 << 26}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options as they were written."""
+
+    collective: str
+    nodes: str
+    ranks: Optional[str]
+    bytes: str
+    network: str
+    layout: str
+    scheme: str
+    leaders: str
+    slices: str
+    packed: str
+    switch_nodes: int
+    taper: float
+    late_us: float
+
+
+def simulate(asked: Asked, json_file: Optional[Path], plot_file: Optional[Path]) -> None:
+    result = _run(asked)
+    cluster_table.print_table(result)
+    if json_file is not None:
+        write_file(json_file, json.dumps(result, indent=1) + "\n")
+    if plot_file is not None:
+        from tutti.reporters import cluster_plot  # matplotlib takes a second to load
+
+        cluster_plot.draw(plot_file, result)
+
+
+def _run(asked: Asked) -> dict[str, Any]:
+    """Of all numbers of nodes, the cases one after the other."""
+    arguments.check_one_of("the collective", asked.collective, COLLECTIVES)
+    arguments.check_one_of("--network", asked.network, NETWORKS)
+    arguments.check_one_of("--layout", asked.layout, LAYOUTS)
+    schemes = asked.scheme.lower().split(",")
+    for scheme in schemes:
+        arguments.check_one_of("--scheme", scheme, SCHEMES)
+    if asked.collective == "scan" and asked.layout == "cyclic":
+        raise UsageError("--layout cyclic: a scan over nodes is for ranks that follow each other")
+    if asked.taper < 1:
+        raise UsageError(f"--taper {asked.taper:g}: must be at least 1")
+    if asked.taper > 1 and asked.switch_nodes == 0:
+        raise UsageError("--taper is of the links between switches: say --switch N, too")
+    if asked.switch_nodes < 0 or asked.late_us < 0:
+        raise UsageError("--switch and --late must not be negative")
+    nodes = arguments.numbers("--nodes", asked.nodes, 2, MOST_NODES)
+    each = arguments.numbers("--ranks", asked.ranks or str(RANKS), 1, MOST_RANKS // nodes[-1])
+    if len(each) > 1:
+        raise UsageError(f"--ranks {asked.ranks}: all nodes of a cluster have one number of ranks")
+    _check_pairs(asked.collective, schemes, nodes[-1] * each[0])
+    leaders = arguments.numbers("--leaders", asked.leaders, 1, MOST_LEADERS)
+    words = {
+        "ranks": each[0],
+        "network": asked.network,
+        "layout": asked.layout,
+        "scheme": ",".join(dict.fromkeys(schemes)),
+        "leaders": ",".join(map(str, leaders)),
+        "slice": ",".join(map(str, sizes.several("--slice", asked.slices))),
+        "packed": sizes.one("--packed", asked.packed),
+        "switch": asked.switch_nodes,
+        "taper": asked.taper,
+        "late": round(1000 * asked.late_us),
+    }
+    if asked.collective != "barrier":
+        words["bytes"] = ",".join(map(str, sizes.several("--bytes", asked.bytes or "8")))
+    elif asked.bytes:
+        raise UsageError("--bytes: a barrier moves none")
+    result: dict[str, Any] = {"network": asked.network, "layout": asked.layout, "each": each[0]}
+    cases = []
+    for count in nodes:
+        said = {"nodes": count, **words}
+        program = paths.simulate_program()
+        one = process.ask(
+            program, "cluster", asked.collective, *(f"{key}={value}" for key, value in said.items())
+        )
+        cases += [{"nodes": count, "ranks": one["ranks"], **case} for case in one.pop("cases")]
+        result.update({key: one[key] for key in ("collective", "machine", "late_ns")})
+    return {**result, "cases": cases}
+
+
+def _check_pairs(collective: str, schemes: list[str], ranks: int) -> None:
+    for scheme in schemes if collective == "alltoall" else []:
+        if ranks**2 > MOST_PAIRS[scheme]:
+            most = int(MOST_PAIRS[scheme] ** 0.5)
+            raise UsageError(
+                f"an alltoall of {ranks} ranks, {scheme}, takes too much memory and time here: "
+                f"at most {most} ranks"
+            )

@@ -41,6 +41,7 @@ class Asked:
     leaders: str
     slices: str
     packed: str
+    forwarded: str
     switch_nodes: int
     taper: float
     late_us: float
@@ -87,6 +88,7 @@ def _run(asked: Asked) -> dict[str, Any]:
         "leaders": ",".join(map(str, leaders)),
         "slice": ",".join(map(str, sizes.several("--slice", asked.slices))),
         "packed": sizes.one("--packed", asked.packed),
+        "forwarded": ",".join(map(str, _sizes_or_none("--forwarded", asked.forwarded))),
         "switch": asked.switch_nodes,
         "taper": asked.taper,
         "late": round(1000 * asked.late_us),
@@ -106,6 +108,20 @@ def _run(asked: Asked) -> dict[str, Any]:
         cases += [{"nodes": count, "ranks": one["ranks"], **case} for case in one.pop("cases")]
         result.update({key: one[key] for key in ("collective", "machine", "late_ns")})
     return {**result, "cases": cases}
+
+
+def networks() -> dict[str, dict[str, float]]:
+    """The speeds of each: startup_ns of a message and byte_ns, of a NIC."""
+    found: dict[str, dict[str, float]] = process.ask(paths.simulate_program(), "networks")
+    return found
+
+
+def _sizes_or_none(option: str, text: str) -> list[int]:
+    """As several(), of which one may be 0."""
+    words = text.split(",")
+    others = [word for word in words if word != "0"]
+    none = [0] if len(others) < len(words) else []
+    return none + (sizes.several(option, ",".join(others)) if others else [])
 
 
 def _check_pairs(collective: str, schemes: list[str], ranks: int) -> None:

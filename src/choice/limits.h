@@ -66,6 +66,9 @@ inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;
 // Blocks of an Alltoall up to this size are worth the two copies more that one message between two
 // nodes costs, where it would be one between any two of their ranks.
 inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
+// So few bytes from one node to another take as long as none: to pass them on, in fewer messages,
+// saves time.
+inline constexpr std::size_t forwarded_alltoall_bytes = 256;
 // Of a Gatherv or Scatterv so few bytes of a node ride in the message that says how long its blocks
 // are, which always has the room. A second message would cost more.
 inline constexpr std::size_t rider_bytes = 1 * kib;

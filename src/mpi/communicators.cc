@@ -55,8 +55,10 @@ void Communicators<H>::join_world() {
   if (node_ == nullptr || node_->size() < size) {
     const std::string_view nodes = options().nodes;
     const bool contested = nodes == "auto", served = contested || nodes == "1";
-    links_.open(node_ != nullptr && served ? node_->member(0).rank : -1, contested,
-                static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)));
+    const coll::leaders::Way way{
+        .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
+        .packed_bytes = options().packed};
+    links_.open(node_ != nullptr && served ? node_->member(0).rank : -1, contested, way);
   }
   (void)name_state(native_.world, 1);
 }
@@ -188,7 +190,8 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     state.why = why;
     return;
   }
-  const int leaders = std::min(links_.leaders(), map.smallest());
+  coll::leaders::Way way = links_.way();
+  way.leaders = std::min(way.leaders, map.smallest());
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = std::move(map),
       .messages = links_.messages(tagged, true),
@@ -196,7 +199,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = links_.is_contested(),
-      .way = {.leaders = leaders},
+      .way = way,
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
   const int place = links->map.place_of(rank);

@@ -154,17 +154,16 @@ bool TaggedMessages<H>::is_called_off() {
 }
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested, int leaders) {
+void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
-    std::int16_t leaders;
-    std::int8_t serialized, contested;
+    std::int16_t serialized, contested;
+    coll::leaders::Way way;
   };
-  const Said mine{host, static_cast<std::int16_t>(leaders),
-                  static_cast<std::int8_t>(!native_.any_thread_may_call()),
-                  static_cast<std::int8_t>(contested)};
+  const Said mine{host, native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
+                  contested ? std::int16_t{1} : std::int16_t{0}, way};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
@@ -173,7 +172,7 @@ void WorldLinks<H>::open(int host, bool contested, int leaders) {
   for (const Said& each : said) hosts.push_back(each.host);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
-  leaders_ = said[0].leaders;
+  way_ = said[0].way;
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;

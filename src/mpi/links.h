@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "coll/leaders/way.h"
 #include "fabric/messages.h"
 #include "mpi/native.h"
 #include "os/occasion.h"
@@ -113,9 +114,9 @@ class WorldLinks {
 
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
-  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `leaders`: how
-  // many each node should have; rank 0 says it for all.
-  void open(int host, bool contested, int leaders);
+  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `way`: what
+  // rank 0 says is so on all.
+  void open(int host, bool contested, const coll::leaders::Way& way);
   // Collective over MPI_COMM_WORLD.
   void close();
 
@@ -124,7 +125,7 @@ class WorldLinks {
   // Whether a rank of the world has MPI_THREAD_SERIALIZED or less.
   [[nodiscard]] bool is_serialized() const { return serialized_; }
   [[nodiscard]] bool is_contested() const { return contested_; }
-  [[nodiscard]] int leaders() const { return leaders_; }
+  [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
@@ -148,7 +149,7 @@ class WorldLinks {
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
   bool serialized_ = false, contested_ = false;
-  int leaders_ = 1;
+  coll::leaders::Way way_;
   H comm_{};
   Tags tags_;
 };

@@ -255,6 +255,7 @@ bool answer(const ClusterRequest& request, probe::Json& json) {
         .add("leaders", each.way.leaders)
         .add("slice_bytes", static_cast<std::uint64_t>(each.way.slice_bytes))
         .add("packed_bytes", static_cast<std::uint64_t>(each.way.packed_bytes))
+        .add("forwarded_bytes", static_cast<std::uint64_t>(each.way.forwarded_bytes))
         .add("ns", outcome.ns)
         .add("messages", outcome.messages)
         .add("message_bytes", outcome.bytes)

@@ -38,6 +38,9 @@ struct ClusterOutcome {
   std::uint64_t messages = 0, bytes = 0;  // between nodes
 };
 
+// The networks that are known, by name.
+void list_networks(probe::Json& json);
+
 // "" or what is wrong. `words`: the collective, and name=value.
 [[nodiscard]] std::string parse(int count, char** words, ClusterRequest& request);
 

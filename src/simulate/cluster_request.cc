@@ -26,7 +26,7 @@ constexpr struct {
     {"infiniband-2007",
      {.bytes_per_ns = 1.5,
       .flag_ns = 150,
-      .network = {.bytes_per_ns = 1.07,
+      .network = {.bytes_per_ns = 1 / 0.935,
                   .latency_ns = 3000,
                   .hop_ns = 200,
                   .startup_ns = 2098,
@@ -83,6 +83,7 @@ struct Words {
   std::vector<int> leaders = {1};
   std::vector<std::size_t> slices = {coll::leaders::Way().slice_bytes};
   std::size_t packed = coll::leaders::Way().packed_bytes;
+  std::vector<std::size_t> forwarded = {coll::leaders::Way().forwarded_bytes};
 };
 
 constexpr struct {
@@ -107,10 +108,25 @@ bool set(Words& said, ClusterRequest& request, std::string_view name, std::strin
   if (name == "leaders") return read_list(value, said.leaders);
   if (name == "slice") return read_list(value, said.slices);
   if (name == "packed") return read(value, said.packed);
+  if (name == "forwarded") return read_list(value, said.forwarded);
   if (name == "late") return read(value, request.late_ns);
   if (name == "switch") return read(value, request.machine.network.switch_nodes);
   if (name == "taper") return read(value, request.machine.network.taper);
   return false;
+}
+
+// Flat has neither several leaders nor slices to choose.
+std::vector<coll::leaders::Way> ways(const Words& said, Scheme scheme) {
+  std::vector<coll::leaders::Way> all;
+  for (const int leaders : said.leaders)
+    for (const std::size_t slice : said.slices)
+      for (const std::size_t forwarded : said.forwarded)
+        if (scheme == Scheme::leaders || (leaders == said.leaders[0] && slice == said.slices[0]))
+          all.push_back({.leaders = leaders,
+                         .slice_bytes = slice,
+                         .packed_bytes = said.packed,
+                         .forwarded_bytes = forwarded});
+  return all;
 }
 
 std::string check(const Words& said, const ClusterRequest& request) {
@@ -124,6 +140,17 @@ std::string check(const Words& said, const ClusterRequest& request) {
 }
 
 }  // namespace
+
+void list_networks(probe::Json& json) {
+  json.object();
+  for (const auto& [name, machine] : networks)
+    json.key(std::string(name).c_str())
+        .object()
+        .add("startup_ns", machine.network.startup_ns)
+        .add("byte_ns", 1 / machine.network.bytes_per_ns)
+        .end_object();
+  json.end_object();
+}
 
 std::string parse(int count, char** words, ClusterRequest& request) {
   if (count < 1) return "no collective";
@@ -143,15 +170,8 @@ std::string parse(int count, char** words, ClusterRequest& request) {
   request.hosts = hosts_of(said.layout, said.nodes, said.each);
   for (const std::size_t bytes : said.bytes)
     for (const Scheme scheme : said.schemes)
-      for (const int leaders : said.leaders)
-        for (const std::size_t slice : said.slices) {
-          const bool first = leaders == said.leaders[0] && slice == said.slices[0];
-          if (scheme == Scheme::leaders || first)  // flat has none of either
-            request.cases.push_back(
-                {bytes,
-                 scheme,
-                 {.leaders = leaders, .slice_bytes = slice, .packed_bytes = said.packed}});
-        }
+      for (const coll::leaders::Way& way : ways(said, scheme))
+        request.cases.push_back({bytes, scheme, way});
   return check(said, request);
 }
 

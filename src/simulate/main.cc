@@ -151,10 +151,17 @@ int simulate(int count, char** words) {
   return print(json);
 }
 
+int networks() {
+  Json json;
+  list_networks(json);
+  return print(json);
+}
+
 int main(int count, char** words) {
   const std::string_view first = count > 1 ? words[1] : "";
   if (first == "explain") return explain(count - 2, words + 2);
   if (first == "cluster") return simulate<ClusterRequest>(count - 2, words + 2);
+  if (first == "networks") return networks();
   return simulate<Request>(count - 1, words + 1);
 }
 

@@ -28,13 +28,13 @@ inline bool wants_order(Collective collective) {
 // As a launcher lays ranks over nodes: one after the other, in turn, or at random.
 inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks, bool in_order) {
   const auto nodes =
-      static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(std::min(7, ranks)));
+      static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(std::min(12, ranks)));
   const auto mode = in_order ? random() % 2 * 2 : random() % 3;
   std::vector<std::int32_t> hosts;
   for (std::int32_t rank = 0; rank < ranks; ++rank)
     hosts.push_back(mode == 0   ? rank * nodes / ranks
                     : mode == 1 ? rank % nodes
-                                : static_cast<std::int32_t>(random() % 7));
+                                : static_cast<std::int32_t>(random() % 12));
   if (in_order || random() % 4 == 0) std::sort(hosts.begin(), hosts.end());  // unequal nodes
   return hosts;
 }

@@ -29,6 +29,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest()));
   way.slice_bytes = std::size_t{256} << random() % 12;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
+  if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
   return way;
 }
 

@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predict how long nonblocking collectives take whose tree is split, and where to split it.
+"""Predict how long nonblocking collectives take whose tree is split, and where to split it; or,
+with --aggregation, when messages between nodes are worth joining.
 
 tutti model --cores 64
 
 tutti model --cores 64 --growing --plot model.png
+
+tutti model --aggregation --nodes 4 --ranks 8 --plot aggregation.png
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import typer
 
-from tutti import arguments, probe
+from tutti import arguments, clusters, probe
+from tutti.aggregation import Alltoall, Network
 from tutti.errors import UsageError
+from tutti.reporters import aggregation as aggregation_reporter
 from tutti.reporters import model_table
 from tutti.reporters.text import write_file
+
+AGGREGATION = "Aggregation"  # a group of options
+PAPERS, PAPERS_CONSTANT_US = "infiniband-2007", -10  # Mamidala et al. 2007, section 5
 
 LEAST_CORES, MOST_CORES = 2, 1024  # as src/probe/probe.h
 
@@ -34,14 +42,44 @@ def model(
         False, "--growing", help="Print the table of gather and scatter, not bcast and reduce."
     ),
     json_file: Optional[Path] = typer.Option(
-        None, "--json", metavar="FILE", help="Write both tables to FILE."
+        None, "--json", metavar="FILE", help="Write the figures to FILE."
     ),
     plot_file: Optional[Path] = typer.Option(
-        None, "--plot", metavar="FILE", help="Draw both against the ranks (.png, .svg, .pdf)."
+        None, "--plot", metavar="FILE", help="Draw them (.png, .svg, .pdf)."
     ),
+    aggregation: bool = typer.Option(
+        False, "--aggregation", help="Of messages between nodes instead."
+    ),
+    network: str = typer.Option(
+        "infiniband-2007",
+        metavar="|".join(clusters.NETWORKS),
+        help="Whose messages. The first is the paper's.",
+        rich_help_panel=AGGREGATION,
+    ),
+    startup: Optional[float] = typer.Option(
+        None,
+        metavar="US",
+        help="Time to start a message, instead of the network's.",
+        rich_help_panel=AGGREGATION,
+    ),
+    byte: Optional[float] = typer.Option(
+        None, metavar="NS", help="Time of a byte, the same.", rich_help_panel=AGGREGATION
+    ),
+    nodes: int = typer.Option(
+        4, metavar="N", help="Nodes of an Alltoall.", rich_help_panel=AGGREGATION
+    ),
+    ranks: int = typer.Option(8, metavar="N", help="Ranks of each.", rich_help_panel=AGGREGATION),
 ) -> None:
-    cores = core_count(cores_text)
     arguments.check_outputs(json_file, plot_file)
+    if aggregation:
+        said = aggregated(network, startup, byte, nodes, ranks)
+        aggregation_reporter.print_table(said)
+        if json_file is not None:
+            write_file(json_file, json.dumps(said, indent=1) + "\n")
+        if plot_file is not None:
+            aggregation_reporter.draw(plot_file, said)
+        return
+    cores = core_count(cores_text)
     said = probe.model(cores)
     model_table.print_table(said, growing)
     if json_file is not None:
@@ -50,6 +88,26 @@ def model(
         from tutti.reporters import model_plot  # matplotlib takes a second to load
 
         model_plot.draw(plot_file, said)
+
+
+def aggregated(
+    name: str, startup_us: Optional[float], byte_ns: Optional[float], nodes: int, ranks: int
+) -> dict[str, Any]:
+    """The figures of a network, of which two may be given."""
+    arguments.check_one_of("--network", name, clusters.NETWORKS)
+    for option, value in (("--startup", startup_us), ("--byte", byte_ns)):
+        if value is not None and value <= 0:
+            raise UsageError(f"{option} {value:g}: must be more than 0")
+    if nodes < 2 or ranks < 1:
+        raise UsageError("--nodes must be at least 2, and --ranks at least 1")
+    known = clusters.networks()[name]
+    given = startup_us is not None or byte_ns is not None
+    network = Network(
+        startup_us=known["startup_ns"] / 1000 if startup_us is None else startup_us,
+        byte_us=known["byte_ns"] / 1000 if byte_ns is None else byte_ns / 1000,
+        constant_us=PAPERS_CONSTANT_US if name == PAPERS and not given else 0,
+    )
+    return aggregation_reporter.figures(network, Alltoall(nodes, ranks))
 
 
 def core_count(text: Optional[str]) -> int:

@@ -160,6 +160,12 @@ def simulate(
         help="Blocks of an Alltoall up to this size are packed by leaders.",
         rich_help_panel=CLUSTERS,
     ),
+    forwarded: str = typer.Option(
+        "256",
+        metavar="SIZE",
+        help="Nodes that have no more for each other let others pass it on. Also 0,64K.",
+        rich_help_panel=CLUSTERS,
+    ),
     switch_nodes: int = typer.Option(
         0,
         "--switch",
@@ -190,6 +196,7 @@ def simulate(
             leaders=leaders,
             slices=slices,
             packed=packed,
+            forwarded=forwarded,
             switch_nodes=switch_nodes,
             taper=taper,
             late_us=late,

@@ -9,7 +9,7 @@ from typing import Any
 from tutti.reporters.cluster_table import label, title
 from tutti.reporters.quantities import show_bytes
 from tutti.reporters.simulate_plot import STYLES
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import log_times, save_figure
 
 
 def draw(path: Path, result: dict[str, Any]) -> None:
@@ -32,14 +32,12 @@ def draw(path: Path, result: dict[str, Any]) -> None:
         style: dict[str, Any] = STYLES[number % len(STYLES)]
         panel.plot(across, up, label=name, markersize=4, **style)
     panel.set_xscale("log", base=2)
-    panel.set_yscale("log")
+    log_times(panel)
     ticks = sorted({case[over] for case in cases})
     shown = [show_bytes(tick) if over == "bytes" else str(tick) for tick in ticks]
     step = 1 + len(ticks) // 10
     panel.set_xticks(ticks[::step], shown[::step])
-    panel.minorticks_off()
     panel.set_xlabel("bytes" if over == "bytes" else "nodes")
-    panel.set_ylabel("time (us)")
     panel.set_axisbelow(True)
     panel.grid(True, axis="y", color="#dddddd", linewidth=0.6)
     panel.spines[["top", "right"]].set_visible(False)

@@ -28,13 +28,16 @@ def title(result: dict[str, Any]) -> str:
 
 def label(case: dict[str, Any], cases: list[dict[str, Any]]) -> str:
     """What tells this variant from others of the same size."""
-    if case["scheme"] == "flat":
-        return "flat"
-    words = ["leaders"]
-    if len({c["leaders"] for c in cases if c["scheme"] != "flat"}) > 1:
-        words = [f"{case['leaders']} a node"]
-    if len({c["slice_bytes"] for c in cases if c["scheme"] != "flat"}) > 1:
-        words.append(f"slices of {show_bytes(case['slice_bytes'])}")
+    led = [c for c in cases if c["scheme"] == "leaders"]
+    words = [case["scheme"]]
+    if case["scheme"] == "leaders":
+        if len({c["leaders"] for c in led}) > 1:
+            words = [f"{case['leaders']} a node"]
+        if len({c["slice_bytes"] for c in led}) > 1:
+            words.append(f"slices of {show_bytes(case['slice_bytes'])}")
+    if len({c["forwarded_bytes"] for c in cases}) > 1:
+        most = case["forwarded_bytes"]
+        words.append(f"passed on up to {show_bytes(most)}" if most else "direct")
     return ", ".join(words)
 
 

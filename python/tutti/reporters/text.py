@@ -38,6 +38,17 @@ def write_file(path: Path, content: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def log_times(panel: Any) -> None:
+    """A logarithmic axis of times in us, with plain numbers at 1, 2 and 5 of each decade."""
+    from matplotlib import ticker
+
+    panel.set_yscale("log")
+    panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    panel.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+    panel.minorticks_off()
+    panel.set_ylabel("time (us)")
+
+
 def save_figure(figure: Any, path: Path) -> None:
     """Writes a figure of matplotlib in the format that the name asks for, and closes it."""
     from matplotlib import pyplot

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "coll/leaders/alltoallv.h"
+#include "coll/leaders/forward.h"
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
@@ -32,18 +33,22 @@ class PackedExchange {
     unpacks_ = straight_in == nullptr;
     const std::size_t most = std::max(sent_.bytes(), received_.bytes());
     const std::size_t passing = all.leads() && near_ > 1 ? near_ * most : 0;
-    std::byte* const memory = all.wire.scratch(2 * most + 2 * passing);
+    forwards_ = Forwarding<F, W>::is_worth_it(all.map, work.bytes(), all.way.forwarded_bytes);
+    const std::size_t forwarded =
+        forwards_ && all.leads() ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
+    std::byte* const memory = all.wire.scratch(2 * most + 2 * passing + forwarded);
     out_ = packs_ ? memory : straight_out;
     in_ = unpacks_ ? memory + most : straight_in;
     outgoing_ = near_ > 1 ? memory + 2 * most : out_;
     incoming_ = near_ > 1 ? outgoing_ + passing : in_;
+    forwarded_ = memory + 2 * most + 2 * passing;
   }
 
   Task run() {
     const int me = all_.map.node(), nodes = all_.map.nodes();
     if (packs_)
       for (int node = 0; node < nodes; ++node) all_.fabric.spend(sent_.pack(node, out_));
-    if (near_ == 1 || near_ * sent_.bytes() <= limits::sorted_alltoall_bytes)
+    if (forwards_ || near_ == 1 || near_ * sent_.bytes() <= limits::sorted_alltoall_bytes)
       co_await run_at_once();
     else
       co_await run_by_node();
@@ -74,16 +79,24 @@ class PackedExchange {
     co_await hand_in({out_, sent_.bytes(), nullptr}, outgoing_);
     if (all_.leads()) {
       Ticket last = 0;
-      for (int distance = 1; distance < nodes; ++distance) {
+      for (int distance = 1; distance < nodes && !forwards_; ++distance) {
         (void)send(node_at(distance));
         last = receive(node_at(-distance));
       }
       const std::size_t own = near_ * std::min(sent_.bytes(me), received_.bytes(me));
       if (own > 0) all_.copy(incoming(me), outgoing(me), own);
+      if (forwards_) co_await forward();
       co_await all_.wire.done(last);
       if (near_ > 1) sort();
     }
     co_await hand_out({in_, received_.bytes(), nullptr}, outgoing_);
+  }
+
+  Task forward() {
+    Forwarding<F, W> forwarding(all_, work_.bytes());
+    co_await forwarding.run(
+        forwarded_, [&](int node) { return outgoing(node); },
+        [&](int node) { return incoming(node); });
   }
 
   // From node by node to receiver by receiver, where all was sent from.
@@ -156,7 +169,9 @@ class PackedExchange {
   layout::Layout in_turn_;
   std::byte *out_, *in_;  // this rank's blocks, node by node
   std::byte *outgoing_, *incoming_;
+  std::byte* forwarded_;  // for messages of others
   bool packs_, unpacks_;
+  bool forwards_;        // other nodes pass on what goes from one to another
   bool passed_ = false;  // the blocks between members of this node, directly
 };
 

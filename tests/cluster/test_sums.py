@@ -57,7 +57,9 @@ def test_sums(cluster: Cluster, mpi: Mpi, layout: Layout, tutti: bool, tmp_path:
     program = str(mpi.compile("../cluster/sums.cc"))
     result = cluster.run(mpi, layout, [program], variables, limit_s=60)
     assert result.code == 0, result.output
-    assert sorted(result.output.splitlines()) == expected(layout)
+    # Open MPI's launcher may come too late to make its child a group of its own.
+    said = [line for line in result.output.splitlines() if "Warning: setpgid(" not in line]
+    assert sorted(said) == expected(layout)
     if tutti:
         seen = {row["collective"]: row["seen"] for row in json.loads(report.read_text())["calls"]}
         assert seen["Barrier"] == 3, seen

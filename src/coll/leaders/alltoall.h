@@ -3,9 +3,10 @@
 // put their blocks where their leader sends them from, sorted by receiver. On the other node each
 // receiver takes its own.
 //
-// A node with few bytes in all does that at once: one Gather, and when all messages have come one
-// Scatter. Else its members hand in what goes to one node while what goes to the one before is on
-// its way, and between members of the node blocks pass directly.
+// A node with few bytes in all does that by a Gather and a Scatter, as one whose members cannot
+// reach their leader's memory does. Else they write and read that memory themselves, all at once,
+// and put in what goes to one node while what goes to the one before is on its way. Between members
+// of the node blocks pass directly then, if all take more than one turn.
 #pragma once
 
 #include "coll/leaders/alltoallv.h"
@@ -22,8 +23,11 @@ class PackedExchange {
       : all_(all),
         work_(work),
         near_(static_cast<std::size_t>(all.fabric.size())),
+        place_(static_cast<std::size_t>(all.fabric.rank())),
         sent_(all.map, work.out),
         received_(all.map, work.in),
+        forwards_(Forwarding<F, W>::is_worth_it(all.map, work.bytes(), all.way.forwarded_bytes)),
+        lends_(near_ > 1 && near_ * sent_.bytes() > limits::gathered_alltoall_bytes),
         // What a leader sends has a block of each member in turn.
         in_turn_(layout::Typemap(work.bytes())
                      .resized(0, static_cast<std::ptrdiff_t>(near_ * work.bytes()))) {
@@ -32,28 +36,23 @@ class PackedExchange {
     packs_ = straight_out == nullptr;
     unpacks_ = straight_in == nullptr;
     const std::size_t most = std::max(sent_.bytes(), received_.bytes());
-    const std::size_t passing = all.leads() && near_ > 1 ? near_ * most : 0;
-    forwards_ = Forwarding<F, W>::is_worth_it(all.map, work.bytes(), all.way.forwarded_bytes);
+    passing_ = near_ * most;
+    const bool leads = all.leads();
     const std::size_t forwarded =
-        forwards_ && all.leads() ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
-    std::byte* const memory = all.wire.scratch(2 * most + 2 * passing + forwarded);
+        forwards_ && leads ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
+    const std::size_t led = leads && near_ > 1 ? 2 * passing_ : 0;
+    std::byte* const memory = all.wire.scratch(2 * most + led + forwarded);
     out_ = packs_ ? memory : straight_out;
     in_ = unpacks_ ? memory + most : straight_in;
     outgoing_ = near_ > 1 ? memory + 2 * most : out_;
-    incoming_ = near_ > 1 ? outgoing_ + passing : in_;
-    forwarded_ = memory + 2 * most + 2 * passing;
+    incoming_ = near_ > 1 ? outgoing_ + passing_ : in_;
+    forwarded_ = memory + 2 * most + led;
+    out_of_reach_ = memory;
   }
 
   Task run() {
-    const int me = all_.map.node(), nodes = all_.map.nodes();
-    if (packs_)
-      for (int node = 0; node < nodes; ++node) all_.fabric.spend(sent_.pack(node, out_));
-    if (forwards_ || near_ == 1 || near_ * sent_.bytes() <= limits::sorted_alltoall_bytes)
-      co_await run_at_once();
-    else
-      co_await run_by_node();
-    for (int node = 0; unpacks_ && node < nodes; ++node)
-      if (node != me || !passed_) all_.fabric.spend(received_.unpack(node, in_));
+    if (lends_) co_await lend();
+    if (!lends_) co_await run_at_once();
   }
 
  private:
@@ -73,10 +72,18 @@ class PackedExchange {
   Ticket receive(int node) {
     return all_.wire.receive(all_.map.leader(node), incoming(node), near_ * received_.bytes(node));
   }
+  Task forward() {
+    Forwarding<F, W> forwarding(all_, work_.bytes());
+    co_await forwarding.run(
+        forwarded_, [&](int node) { return outgoing(node); },
+        [&](int node) { return incoming(node); });
+  }
 
   Task run_at_once() {
     const int me = all_.map.node(), nodes = all_.map.nodes();
-    co_await hand_in({out_, sent_.bytes(), nullptr}, outgoing_);
+    if (packs_)
+      for (int node = 0; node < nodes; ++node) all_.fabric.spend(sent_.pack(node, out_));
+    co_await hand_in();
     if (all_.leads()) {
       Ticket last = 0;
       for (int distance = 1; distance < nodes && !forwards_; ++distance) {
@@ -89,14 +96,9 @@ class PackedExchange {
       co_await all_.wire.done(last);
       if (near_ > 1) sort();
     }
-    co_await hand_out({in_, received_.bytes(), nullptr}, outgoing_);
-  }
-
-  Task forward() {
-    Forwarding<F, W> forwarding(all_, work_.bytes());
-    co_await forwarding.run(
-        forwarded_, [&](int node) { return outgoing(node); },
-        [&](int node) { return incoming(node); });
+    co_await hand_out();
+    for (int node = 0; unpacks_ && node < nodes; ++node)
+      all_.fabric.spend(received_.unpack(node, in_));
   }
 
   // From node by node to receiver by receiver, where all was sent from.
@@ -107,72 +109,163 @@ class PackedExchange {
                   incoming(node) + q * received_.bytes(node), received_.bytes(node));
   }
 
-  Task run_by_node() {
-    const int nodes = all_.map.nodes();
-    std::vector<Ticket> heard(static_cast<std::size_t>(nodes));
-    for (int distance = 1; all_.leads() && distance < nodes; ++distance)
-      heard[static_cast<std::size_t>(distance)] = receive(node_at(-distance));
-    Ticket sent = 0;
-    for (int distance = 1; distance < nodes; ++distance) {
-      const int node = node_at(distance);
-      co_await hand_in({out_ + sent_.begin(node), sent_.bytes(node), nullptr}, outgoing(node));
-      if (all_.leads()) sent = send(node);
-    }
-    co_await pass();
-    for (int distance = 1; distance < nodes; ++distance) {
-      const int node = node_at(-distance);
-      if (all_.leads()) co_await all_.wire.done(heard[static_cast<std::size_t>(distance)]);
-      co_await hand_out({in_ + received_.begin(node), received_.bytes(node), nullptr},
-                        incoming(node));
-    }
-    if (all_.leads()) co_await all_.wire.done(sent);
-  }
-
-  // The stages. This node's members hand in `mine`, which comes to `place`, in turn.
-  Task hand_in(Block mine, std::byte* place) {
+  // The stages: members hand in what they send, in turn, and get what they receive, one behind the
+  // other.
+  Task hand_in() {
     if (near_ == 1) co_return;
+    const Block mine{out_, sent_.bytes(), nullptr};
     std::vector<Block> places;
     for (std::size_t q = 0; all_.leads() && q < near_; ++q)
-      places.push_back({place + q * work_.bytes(), mine.bytes, &in_turn_});
+      places.push_back({outgoing_ + q * work_.bytes(), mine.bytes, &in_turn_});
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = std::span(&mine, 1),
                     .in = places};
     co_await on_node(all_, Collective::gather, work);
   }
-  // They get `mine`, which comes from `place`, one behind the other.
-  Task hand_out(Block mine, std::byte* place) {
+  Task hand_out() {
     if (near_ == 1) co_return;
+    const Block mine{in_, received_.bytes(), nullptr};
     std::vector<Block> places;
-    if (all_.leads()) places = equal_places(place, mine.bytes, near_);
+    if (all_.leads()) places = equal_places(outgoing_, mine.bytes, near_);
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = places,
                     .in = std::span(&mine, 1)};
     co_await on_node(all_, Collective::scatter, work);
   }
-  // What they send each other.
+
+  // The leader's memory, as the members of its node know it.
+  struct Lent {
+    Card card;
+    std::uint64_t incoming;  // where it is behind what goes out
+  };
+
+  // Nothing has happened if it does not lend after all.
+  Task lend() {
+    F& f = all_.fabric;
+    const Step step = f.next_step();
+    const int leader = all_.leading_place();
+    if (all_.leads()) {
+      f.populate(outgoing_, passing_);
+      lent_ = {f.offer(outgoing_, 2 * passing_), passing_};
+      co_await f.room(step);
+      f.post(step, bytes_of(lent_));
+    } else {
+      std::memcpy(&lent_, co_await f.posted(leader, step), sizeof lent_);
+    }
+    lends_ = lent_.card.transport == fabric::Transport::mapped;
+    if (!lends_) {
+      f.finish(step);
+      co_return;
+    }
+    f.take(fabric::Route::mapped);
+    memory_ = all_.leads() ? outgoing_ : f.map(leader, lent_.card);
+    co_await run_by_turns();
+  }
+
+  // A turn is of several nodes where they have few bytes.
+  Task run_by_turns() {
+    F& f = all_.fabric;
+    const int nodes = all_.map.nodes(), me = all_.map.node();
+    const auto most = static_cast<std::size_t>(all_.map.largest()) * near_ * work_.bytes();
+    const int turn =
+        forwards_ ? nodes
+                  : static_cast<int>(std::max<std::size_t>(1, limits::lent_turn_bytes / most));
+    const bool at_once = turn >= nodes - 1;
+    const int last = std::max(nodes, 2);  // there is a turn even if there is no other node
+    std::vector<Ticket> heard(static_cast<std::size_t>(nodes));
+    for (int distance = 1; all_.leads() && !forwards_ && distance < nodes; ++distance)
+      heard[static_cast<std::size_t>(distance)] = receive(node_at(-distance));
+    Ticket sent = 0;
+    for (int first = 1; first < last; first += turn) {
+      const int end = std::min(nodes, first + turn);
+      const Step step = f.next_step();
+      if (at_once) put(me);
+      for (int distance = first; distance < end; ++distance) put(node_at(distance));
+      f.finish(step);
+      if (!all_.leads()) continue;
+      co_await f.drained(step);
+      for (int distance = first; distance < end && !forwards_; ++distance)
+        sent = send(node_at(distance));
+    }
+    if (forwards_ && all_.leads()) co_await forward();
+    if (!at_once) co_await pass();
+    Step step = 0;
+    for (int first = 1; first < last; first += turn) {
+      const int end = std::min(nodes, first + turn);
+      step = f.next_step();
+      if (all_.leads()) {
+        for (int distance = first; distance < end; ++distance)
+          co_await all_.wire.done(heard[static_cast<std::size_t>(distance)]);
+        co_await f.room(step);
+        f.post(step, {});
+      } else {
+        co_await f.posted(all_.leading_place(), step);
+      }
+      if (at_once) take(me, near_ * sent_.begin(me));
+      for (int distance = first; distance < end; ++distance) {
+        const int node = node_at(-distance);
+        take(node, lent_.incoming + near_ * received_.begin(node));
+      }
+      f.finish(step);
+    }
+    if (!all_.leads()) co_return;
+    co_await f.drained(step);
+    co_await all_.wire.done(sent);
+  }
+
+  // Writes this member's blocks for a node, each in its turn among those of its receiver.
+  void put(int node) {
+    std::size_t at = near_ * sent_.begin(node) + place_ * work_.bytes();
+    for (const int rank : all_.map.members(node)) {
+      const Block& block = work_.out[static_cast<std::size_t>(rank)];
+      if (memory_ != nullptr) {
+        coll::pack(memory_ + at, block, 0, block.bytes);
+      } else {
+        coll::pack(out_of_reach_, block, 0, block.bytes);
+        all_.fabric.write(all_.leading_place(), lent_.card, at, out_of_reach_, block.bytes);
+      }
+      at += near_ * work_.bytes();
+    }
+    all_.fabric.spend(sent_.bytes(node));
+  }
+  // Reads what a node has for this member, from there in the leader's memory.
+  void take(int node, std::size_t at) {
+    const std::size_t bytes = received_.bytes(node);
+    at += place_ * bytes;
+    if (memory_ != nullptr) {
+      all_.fabric.spend(received_.unpack_from(node, memory_ + at));
+    } else {
+      all_.fabric.read(all_.leading_place(), lent_.card, at, out_of_reach_, bytes);
+      all_.fabric.spend(received_.unpack_from(node, out_of_reach_));
+    }
+  }
+  // What members of this node send each other.
   Task pass() {
     const std::vector<Block> out = sent_.blocks_of(all_.map.node());
     const std::vector<Block> in = received_.blocks_of(all_.map.node());
     Work own = work_;
     own.in = in;
     own.out = work_.in_place ? std::span(in) : std::span(out);
-    passed_ = true;
     co_await on_node(all_, Collective::alltoall, own);
   }
 
   Members<F, W>& all_;
   const Work& work_;
-  std::size_t near_;  // members of this node
+  std::size_t near_, place_;  // members of this node, and this one's place among them
   Packed sent_, received_;
+  bool forwards_;  // other nodes pass on what goes from one to another
+  bool lends_;     // members reach the leader's memory
   layout::Layout in_turn_;
   std::byte *out_, *in_;  // this rank's blocks, node by node
+  std::size_t passing_;   // bytes of what goes out, and of what comes in
   std::byte *outgoing_, *incoming_;
   std::byte* forwarded_;  // for messages of others
   bool packs_, unpacks_;
-  bool forwards_;        // other nodes pass on what goes from one to another
-  bool passed_ = false;  // the blocks between members of this node, directly
+  Lent lent_{};
+  std::byte* memory_ = nullptr;  // the leader's, if it is mapped here
+  std::byte* out_of_reach_;      // for a copy, if it is not
 };
 
 // Whether what goes from one node to another is one message; all members know that alike.

@@ -77,9 +77,11 @@ class Packed {
     return blocks;
   }
 
-  // Both return how many bytes they have copied.
+  // All of these return how many bytes they have copied.
   std::size_t unpack(int node, const std::byte* memory) const {
-    const std::byte* next = memory + begin(node);
+    return unpack_from(node, memory + begin(node));
+  }
+  std::size_t unpack_from(int node, const std::byte* next) const {
     for (const int rank : map_.members(node)) {
       const Block& block = blocks_[index(rank)];
       coll::unpack(block, 0, next, block.bytes);

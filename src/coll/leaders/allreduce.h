@@ -64,25 +64,27 @@ class Ring {
         me_(all.map.node()),
         nodes_(all.map.nodes()),
         place_(all.map.place_of(all.map.rank())),
-        leads_(place_ < all.way.leaders) {}
+        most_(static_cast<std::size_t>(nodes_) *
+              std::max<std::size_t>(64, all.way.slice_bytes / work.element_bytes / 64 * 64)),
+        round_{0, std::min(most_, work.count)},
+        leaders_(count_of(all.way, bytes(slice(me_)))),
+        leads_(place_ < leaders_) {}
 
   Task run() {
-    const std::size_t element = work_.element_bytes;
-    // A slice is at most so long, so that scratch is no longer than that.
-    const std::size_t most = static_cast<std::size_t>(nodes_) *
-                             std::max<std::size_t>(64, all_.way.slice_bytes / element / 64 * 64);
-    round_ = {0, std::min(most, work_.count)};
-    if (leads_) heard_ = all_.wire.scratch(bytes(part(cut(round_, nodes_, 0), 0)));
-    for (; round_.count > 0; round_ = next_round(most)) {
+    if (leads_) heard_ = all_.wire.scratch(bytes(part(slice(me_), 0)));
+    while (round_.count > 0) {
       co_await sum_up();
       co_await hand_round();
+      const std::size_t begin = round_.begin + round_.count;
+      round_ = {begin, std::min(most_, work_.count - begin)};
     }
   }
 
  private:
-  [[nodiscard]] Slice next_round(std::size_t most) const {
-    const std::size_t begin = round_.begin + round_.count;
-    return {begin, std::min(most, work_.count - begin)};
+  // Smaller parts are not worth a stage each.
+  static int count_of(const Way& way, std::size_t slice_bytes) {
+    const std::size_t most = std::max<std::size_t>(1, slice_bytes / way.part_bytes);
+    return static_cast<int>(std::min(static_cast<std::size_t>(way.leaders), most));
   }
   static Slice cut(Slice whole, int count, int index) {
     const Slice inner =
@@ -93,9 +95,7 @@ class Ring {
   [[nodiscard]] Slice slice(int back) const {
     return cut(round_, nodes_, (me_ + 2 * nodes_ - back) % nodes_);
   }
-  [[nodiscard]] Slice part(Slice slice, int leader) const {
-    return cut(slice, all_.way.leaders, leader);
-  }
+  [[nodiscard]] Slice part(Slice slice, int leader) const { return cut(slice, leaders_, leader); }
   [[nodiscard]] std::byte* at(Slice where) const {
     return static_cast<std::byte*>(work_.recv) + where.begin * work_.element_bytes;
   }
@@ -108,13 +108,13 @@ class Ring {
   // Stages: each leader gets the sum of its part of the slice from the node's members, or they get
   // its part.
   Task fold_on_node(Slice slice) {
-    for (int leader = 0; leader < all_.way.leaders; ++leader) {
+    for (int leader = 0; leader < leaders_; ++leader) {
       const Slice own = part(slice, leader);
       if (own.count > 0) co_await reduce_on_node(all_, work_, own, at(own), rank_of(leader));
     }
   }
   Task spread_on_node(Slice slice) {
-    for (int leader = 0; leader < all_.way.leaders; ++leader) {
+    for (int leader = 0; leader < leaders_; ++leader) {
       const Slice own = part(slice, leader);
       co_await bcast_on_node(all_, at(own), bytes(own), rank_of(leader));
     }
@@ -160,11 +160,13 @@ class Ring {
   Members<F, W>& all_;
   const Work& work_;
   int me_, nodes_;
-  int place_;  // among the members of this node
+  int place_;         // among the members of this node
+  std::size_t most_;  // elements of a round
+  Slice round_;
+  int leaders_;  // of each node
   bool leads_;
   std::byte* heard_ = nullptr;  // room for the longest part
-  Slice round_;
-  Slice mine_;  // what this node passes on next
+  Slice mine_;                  // what this node passes on next
 };
 
 template <Fabric F, Wire W>

@@ -9,8 +9,11 @@
 namespace tutti::coll::leaders {
 
 struct Way {
-  int leaders = 1;  // of each node, in a large Allreduce; at most the members of the smallest node
-  std::size_t slice_bytes = limits::most_ring_slice_bytes;  // of a large Allreduce
+  // Of a large Allreduce: leaders of each node, at most the members of the smallest node; the
+  // longest slice; and the shortest part of a slice that is worth a leader of its own.
+  int leaders = 1;
+  std::size_t slice_bytes = limits::most_ring_slice_bytes;
+  std::size_t part_bytes = limits::least_part_bytes;
   // Of an Alltoall: blocks up to this size are packed. Where two nodes then have no more than
   // `forwarded_bytes` for each other, others pass it on.
   std::size_t packed_bytes = limits::packed_alltoall_bytes;

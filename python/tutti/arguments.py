@@ -36,13 +36,14 @@ HOSTS = Option(
     "The hosts of the ranks, which are divided among them; or how many each has: a:2,b:2.",
     "A,B",
 )
+HOSTFILE = Option(("--hostfile",), "A file of hosts, as the MPI's launcher takes it.", "FILE")
 
 
 class Host(NamedTuple):
     """A host and how many ranks it has."""
 
     name: str
-    ranks: int
+    ranks: int  # 0: nobody has said
 
 
 def number(word: str) -> int:
@@ -85,26 +86,29 @@ def rank_counts(text: str) -> list[int]:
     return sorted(counts)
 
 
-def hosts(text: Optional[str], ranks: Optional[int]) -> tuple[Host, ...]:
-    """The value of --hosts, beside that of -n; none without it."""
+def hosts(text: Optional[str], ranks: Optional[int], counted: bool = True) -> tuple[Host, ...]:
+    """The value of --hosts, beside that of -n; none without it. Unless `counted`, it may be names
+    alone."""
     if text is None:
         return ()
     words = [word.partition(":") for word in text.split(",")]
     if not all(name for name, _, _ in words):
         raise UsageError(f"--hosts must be names of hosts, such as a,b or a:2,b:2, not '{text}'")
     if not any(colon for _, colon, _ in words):
+        if not counted:
+            return tuple(Host(name, 0) for name, _, _ in words)
         if ranks is None:
             raise UsageError("--hosts needs -n, or a number for each host, such as a:2,b:2")
         each, more = divmod(ranks, len(words))
         divided = [Host(name, each + (at < more)) for at, (name, _, _) in enumerate(words)]
         return tuple(host for host in divided if host.ranks)
-    counted = tuple(Host(name, number(count)) for name, _, count in words)
-    if any(host.ranks < 1 for host in counted):
+    numbered = tuple(Host(name, number(count)) for name, _, count in words)
+    if any(host.ranks < 1 for host in numbered):
         raise UsageError(f"--hosts must have a number of ranks for each host, not '{text}'")
-    total = sum(host.ranks for host in counted)
+    total = sum(host.ranks for host in numbered)
     if ranks not in (None, total):
         raise UsageError(f"--hosts has {total} ranks, and -n says {ranks}")
-    return counted
+    return numbered
 
 
 def communication_cores(text: Optional[str]) -> int:

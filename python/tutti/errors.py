@@ -50,6 +50,12 @@ class TraceError(TuttiError):
     exit_code = 7
 
 
+class HostError(TuttiError):
+    """A host cannot be reached, or has not the same Tutti."""
+
+    exit_code = 8
+
+
 class CannotExecuteError(TuttiError):
     """The application is there but cannot be executed (the shell's exit code for it)."""
 

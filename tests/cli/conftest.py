@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from machines import make_home
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COMMAND = Path(sys.executable).parent / "tutti"
@@ -80,7 +81,7 @@ Run = Callable[..., Result]
 def environment(tmp_path: Path) -> dict[str, str]:
     """The user's environment: nothing of Tutti's or of a batch system, and no MPI but the named."""
     bare = {n: v for n, v in os.environ.items() if not n.startswith(("TUTTI_", "OMPI_", "SLURM_"))}
-    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "I_MPI_ROOT", "SHELL"):
+    for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "I_MPI_ROOT", "SHELL", "HOST"):
         bare.pop(name, None)
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return {**bare, **allowed, "TMPDIR": str(tmp_path), "LC_ALL": "C.UTF-8"}
@@ -133,6 +134,13 @@ def library() -> str:
     asked = "from tutti import paths; print(paths.library())"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+@pytest.fixture
+def home(tmp_path: Path, library: str) -> Path:
+    """The real library beside a probe that reports a made-up machine."""
+    make_home(tmp_path, library)
+    return tmp_path
 
 
 @dataclass

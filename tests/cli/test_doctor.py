@@ -8,25 +8,8 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
+from machines import MACHINE
 
-MACHINE = {
-    "cpu": "Example CPU",
-    "kernel": "6.1",
-    "packages": 1,
-    "cores": 8,
-    "pus": 8,
-    "memory_bytes": 16 << 30,
-    "numa_nodes": [{"index": i, "memory_bytes": 8 << 30, "pus": 4} for i in (0, 1)],
-    "caches": [{"level": 3, "kind": "unified", "bytes": 32 << 20, "count": 1, "pus": 8}],
-    "usable_pus": [0, 1],
-    "usable_cores": 2,
-    "cgroup": {"version": 2, "cpus": 1.5, "memory_bytes": 4 << 30},
-}
-WAYS = [
-    {"name": "cma", "title": "CMA", "available": False, "reason": "denied", "advice": "allow it"},
-    {"name": "commons", "title": "commons", "available": True, "reason": "works", "advice": "no"},
-]
 SAID = """\
 Example CPU, 8 cores, 2 NUMA nodes, 16 GiB of memory, L3 32 MiB
 yes  Tutti                    {library} can be preloaded
@@ -40,20 +23,6 @@ container: raise the limit if ranks are killed for memory
 no   CMA                      denied -> allow it
 yes  commons                  works
 """
-
-
-@pytest.fixture
-def home(tmp_path: Path, library: str) -> Path:
-    """The real library beside a probe that reports a made-up machine."""
-    (tmp_path / "lib").mkdir()
-    shutil.copy(library, tmp_path / "lib")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "machine").write_text(json.dumps(MACHINE))
-    (tmp_path / "memory").write_text(json.dumps(WAYS))
-    probe = tmp_path / "bin" / "tutti-probe"
-    probe.write_text('#!/bin/sh\nexec /bin/cat "${0%/*/*}/$1"\n')
-    probe.chmod(0o755)
-    return tmp_path
 
 
 def test_a_made_up_machine(tutti, stand_in, home, tmp_path):
@@ -93,3 +62,30 @@ def test_a_probe_that_fails(tutti, home):
     result = tutti("doctor", TUTTI_HOME=str(home))
     assert result.code == 5
     assert result.err == f"tutti: {home}/bin/tutti-probe machine failed: broken\n"
+
+
+def test_json(tutti, stand_in, home, tmp_path):
+    mpi = stand_in("mpich")
+    words = ["doctor", "--mpi", mpi.launcher, "--json"]
+    result = tutti(*words, "-", TUTTI_HOME=str(home))
+    assert (result.code, result.err) == (0, "")
+    said = json.loads(result.out)
+    assert said["machine"] == MACHINE
+    assert {row["title"]: row["good"] for row in said["checks"]} == {
+        "Tutti": True,
+        "MPI": True,
+        "all cores": False,
+        "cgroup: no CPU limit": False,
+        "cgroup: no memory limit": False,
+        "CMA": False,
+        "commons": True,
+    }
+    file = tmp_path / "said.json"
+    assert "yes  Tutti" in tutti(*words, str(file), TUTTI_HOME=str(home)).out
+    assert json.loads(file.read_text()) == said
+
+
+def test_an_mpi_that_is_not_there(tutti, home):
+    result = tutti("doctor", "--mpi", "/no/mpi", TUTTI_HOME=str(home))
+    assert result.code == 0
+    assert "no   MPI                      /no/mpi is neither an MPI launcher nor" in result.out

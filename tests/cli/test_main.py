@@ -38,7 +38,7 @@ def test_every_command_has_help(tutti, command):
             "there is no command 'benhc' (did you mean 'bench'?) (`tutti --help` lists them)",
         ),
         (["--verison"], "`tutti` has no option --verison (did you mean '--version'?)"),
-        (["doctor", "--foo"], "`tutti doctor` has no option --foo"),
+        (["doctor", "--xyz"], "`tutti doctor` has no option --xyz"),
         (["env", "--shel", "sh"], "`tutti env` has no option --shel (did you mean '--shell'?)"),
     ],
 )

@@ -1,98 +1,127 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Say what this machine offers to Tutti, and what to do about each no."""
+"""Say what this machine offers to Tutti, and what to do about each no; or what hosts offer.
+
+tutti doctor --hosts a,b
+
+tutti doctor --hostfile hosts -- OPTIONS OF THE LAUNCHER
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from typing import Any
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional
 
 import typer
 
-from tutti import mpi, paths, probe
-from tutti.errors import InstallationError
-from tutti.reporters import checks
-from tutti.reporters.checks import Check
-from tutti.reporters.quantities import plural, show_bytes
+from tutti import arguments, examination, hosts, mpi, version
+from tutti.arguments import Host
+from tutti.commands.declare import declared
+from tutti.errors import HostError, UsageError
+from tutti.reporters import checks, compared
+from tutti.reporters.quantities import plural
+from tutti.reporters.text import write_file
+
+STANDARD_OUTPUT = Path("-")
 
 
 def register(app: typer.Typer) -> None:
     app.command("doctor", help=__doc__)(doctor)
 
 
-def doctor() -> None:
-    machine = probe.machine()
-    found = [library(), *map(mpi_check, mpi.find_all())]
-    if len(found) == 1:
-        no_mpi = "no mpirun or mpiexec of Open MPI, MPICH or Intel MPI is in PATH"
-        found.append(Check("MPI", False, no_mpi, mpi.INSTALL_HINT))
-    ways = [Check(r["title"], r["available"], r["reason"], r["advice"]) for r in probe.memory()]
-    checks.print_checks(checks.machine_line(machine), [*found, *limits(machine), *ways])
+def doctor(
+    options: Optional[list[str]] = typer.Argument(
+        None, metavar="[-- LAUNCHER OPTIONS]", help="With hosts: what the launcher needs to know."
+    ),
+    hosts_text: Optional[str] = typer.Option(
+        None,
+        *arguments.HOSTS.names,
+        metavar=arguments.HOSTS.metavar,
+        help="Look at these hosts, by the MPI's launcher; also with numbers of ranks: a:2,b:2.",
+    ),
+    hostfile: Optional[Path] = declared(arguments.HOSTFILE),
+    mpi_path: Optional[str] = typer.Option(
+        None,
+        *arguments.MPI.names,
+        metavar=arguments.MPI.metavar,
+        help="This MPI, a launcher or a directory with one. Default: all in PATH; on hosts, "
+        "the first.",
+    ),
+    json_file: Optional[Path] = typer.Option(
+        None, "--json", metavar="FILE", help="Write it to FILE; - prints it, and nothing else."
+    ),
+    allow_root: bool = declared(arguments.ALLOW_ROOT),
+) -> None:
+    if json_file != STANDARD_OUTPUT:
+        arguments.check_outputs(json_file)
+    asked = _hosts(hosts_text, hostfile)
+    _check_options(options or [], bool(asked))
+    if asked:
+        _look_at_hosts(asked, mpi.find(mpi_path), options or [], allow_root, json_file)
+        return
+    document = examination.examine(mpi_path)
+    if json_file != STANDARD_OUTPUT:
+        heading = checks.machine_line(document["machine"])
+        checks.print_checks([heading], checks.checks_of(document))
+    _write(json_file, document)
 
 
-def library() -> Check:
-    """Whether the library is there and can be preloaded into a program."""
-    try:
-        path = paths.library()
-    except InstallationError as error:
-        return Check("Tutti", False, str(error))
-    with paths.preloadable_library() as name:
-        done = subprocess.run(
-            ["true"],
-            env={**os.environ, "LD_PRELOAD": str(name)},
-            capture_output=True,
-            text=True,
-            check=False,
+def _hosts(text: Optional[str], hostfile: Optional[Path]) -> tuple[Host, ...]:
+    """Those of the command line, each once; none: this one is meant."""
+    if text is not None and hostfile is not None:
+        raise UsageError("--hosts and --hostfile say the same: give one of them")
+    if hostfile is not None:
+        return hosts.once(hosts.in_file(hostfile))
+    return hosts.once(arguments.hosts(text, None, counted=False))
+
+
+def _check_options(options: Sequence[str], hosts_given: bool) -> None:
+    if options and not hosts_given:
+        raise UsageError(f"`tutti doctor` takes no '{options[0]}' without --hosts or --hostfile")
+    if options and not options[0].startswith("-"):
+        raise UsageError(
+            f"'{options[0]}' is no option of the launcher; hosts are separated by commas: a,b"
         )
-    problem = done.stderr.strip().split("\n")[
-        0
-    ]  # the dynamic linker's; it starts the program anyway
-    if done.returncode != 0 or "cannot be preloaded" in problem:
-        return Check(
-            "Tutti", False, problem or f"{path} breaks `true`", "rebuild it on this machine"
-        )
-    return Check("Tutti", True, f"{path} can be preloaded")
 
 
-def mpi_check(found: mpi.Mpi) -> Check:
-    if found.library is None:
-        return Check(
-            "MPI",
-            False,
-            f"{found} at {found.launcher}, without a libmpi beside it",
-            "install the package with its libraries",
-        )
-    return Check("MPI", True, f"{found} at {found.launcher}, {found.library.name}")
-
-
-def limits(machine: dict[str, Any]) -> list[Check]:
-    """Whether this process may use all that the machine has."""
-    usable, all_cores = machine["usable_cores"], machine["cores"]
-    result = [
-        Check(
-            "all cores",
-            usable == all_cores,
-            f"{usable} of {plural(all_cores, 'core')} usable by this process",
-            "widen the affinity mask (taskset, cpuset, the batch system's request)",
-        )
+def _look_at_hosts(
+    asked: Sequence[Host],
+    found: mpi.Mpi,
+    options: Sequence[str],
+    allow_root: bool,
+    json_file: Optional[Path],
+) -> None:
+    answers = hosts.look(found, asked, options, allow_root)
+    silent = [answer for answer in answers if answer.document is None]
+    if json_file != STANDARD_OUTPUT:
+        looked = {
+            answer.host.name: compared.Looked(
+                checks.machine_line(answer.document["machine"]),
+                examination.usable_cores(answer.document),
+                examination.checks_on(answer.host, answer.document, found),
+            )
+            for answer in answers
+            if answer.document is not None
+        }
+        compared.print_hosts(looked, silent, f"Tutti {version()}, {found}")
+    rows = [
+        {
+            "host": answer.host.name,
+            **(answer.document or {"problem": answer.problem, "advice": answer.advice}),
+        }
+        for answer in answers
     ]
-    cgroup = machine["cgroup"]
-    quota, limit = cgroup["cpus"], cgroup["memory_bytes"]
-    result.append(
-        Check(
-            "cgroup: no CPU limit",
-            quota is None or quota >= usable,
-            "no quota" if quota is None else f"the time of {quota:g} CPUs is granted",
-            f"start at most {max(1, int(quota or 1))} ranks, or raise the container's CPU limit",
-        )
-    )
-    result.append(
-        Check(
-            "cgroup: no memory limit",
-            limit is None or limit >= machine["memory_bytes"],
-            "no limit" if limit is None else f"{show_bytes(limit)} may be used",
-            "the commons counts as shared memory of the container: raise the limit if ranks are "
-            "killed for memory",
-        )
-    )
-    return result
+    _write(json_file, {"tutti": version(), "mpi": str(found), "hosts": rows})
+    if silent:
+        names = ", ".join(answer.host.name for answer in silent)
+        raise HostError(f"{len(silent)} of {plural(len(answers), 'host')} not looked at: {names}")
+
+
+def _write(file: Optional[Path], document: dict[str, Any]) -> None:
+    text = json.dumps(document, indent=1) + "\n"
+    if file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    elif file is not None:
+        write_file(file, text)

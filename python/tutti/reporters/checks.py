@@ -35,9 +35,15 @@ def machine_line(machine: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def print_checks(heading: str, checks: Sequence[Check]) -> None:
+def checks_of(document: dict[str, Any]) -> list[Check]:
+    """Those of what `tutti doctor --json` writes."""
+    return [Check(**row) for row in document["checks"]]
+
+
+def print_checks(headings: Sequence[str], checks: Sequence[Check]) -> None:
     out = console()
-    out.print(escape(heading))
+    for heading in headings:
+        out.print(escape(heading))
     width = max(len(check.title) for check in checks)
     for check in checks:
         mark = "[green]yes[/]" if check.good else "[red]no [/]"

@@ -128,12 +128,12 @@ void duplicate() {
   MPI_Comm_free(&other);
 }
 
-// Each rank sends to its parent in a tree in which each has four children.
+// Each rank sends to its parent, which has its number without the last one bit.
 void send_in_tree() {
   const int rank = rank_in_world();
-  for (int child = 4 * rank + 1; child <= 4 * rank + 4 && child < ranks_in_world(); ++child)
-    MPI_Recv(nullptr, 0, MPI_INT, child, 0, world, MPI_STATUS_IGNORE);
-  if (rank > 0) MPI_Send(nullptr, 0, MPI_INT, (rank - 1) / 4, 0, world);
+  for (int bit = 1; (rank & bit) == 0 && rank + bit < ranks_in_world(); bit *= 2)
+    MPI_Recv(nullptr, 0, MPI_INT, rank + bit, 0, world, MPI_STATUS_IGNORE);
+  if (rank > 0) MPI_Send(nullptr, 0, MPI_INT, rank & (rank - 1), 0, world);
 }
 
 void bcast(int n, int root) { MPI_Bcast(g_to.data(), n, MPI_DOUBLE, root, world); }
@@ -168,7 +168,7 @@ void call(const std::string& name, int n) {
     split_by_host();
   else if (name == "Comm_dup")
     duplicate();
-  else if (name == "tree-of-four")
+  else if (name == "binomial-tree")
     send_in_tree();
   else
     MPI_Abort(world, 2);

@@ -46,7 +46,7 @@ BY_LEADERS = [
 BY_OTHERS = ["Bcast-from-last:8", "Scan:8"]
 BY_ALL = "Alltoall:65536"
 # What Tutti has the MPI do in MPI_Init, and at last for its team of the first collective.
-BEGINNING = ["tree-of-four", "Comm_split-by-host", "Allgather:8", "Comm_dup", "Allreduce:264"]
+BEGINNING = ["binomial-tree", "Comm_split-by-host", "Allgather:8", "Comm_dup", "Allreduce:264"]
 
 # To yield makes ranks faster that share cores. As it comes MPICH takes UCX, which connects all
 # ranks in MPI_Init.
@@ -201,8 +201,8 @@ def page(record: dict[str, Any], runs: list[Run]) -> str:
         "",
         f"The ten collectives of leaders are {', '.join(map(spelled, BY_LEADERS[:-2]))}. In the"
         " first one Tutti makes its team of several nodes. In the Alltoalls of 8 B and 1 KiB too"
-        " leaders alone send. tree-of-four is the agreement of docs/mpi.md: each rank sends to its"
-        " parent in a tree in which each has four children.",
+        " leaders alone send. binomial-tree is the agreement of docs/mpi.md: each rank sends to its"
+        " parent.",
         "",
         *summary(runs),
     ]

@@ -128,13 +128,13 @@ bool Roll::lacks(int world_rank, std::span<const int> ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return !signed_[rank]; });
 }
 
+// A binomial tree. Where each host has 2^k ranks one behind the other, one edge leads to each host,
+// and none is a connection that an Allgather of the MPI by recursive doubling does not need, too.
 std::vector<int> neighbours_of(int rank, int size) {
-  constexpr std::int64_t children = 4;
   std::vector<int> ranks;
-  if (rank > 0) ranks.push_back(static_cast<int>((rank - 1) / children));
-  const std::int64_t first = children * rank + 1;
-  for (std::int64_t child = first; child < std::min<std::int64_t>(first + children, size); ++child)
-    ranks.push_back(static_cast<int>(child));
+  if (rank > 0) ranks.push_back(rank & (rank - 1));
+  for (std::int64_t bit = 1; (rank & bit) == 0 && rank + bit < size; bit *= 2)
+    ranks.push_back(static_cast<int>(rank + bit));
   return ranks;
 }
 

@@ -29,8 +29,20 @@ TEST(Roll, WhoIsMissingHasANeighbourInEveryPartOfTheTree) {
     EXPECT_EQ(pairs.size(), 2u * static_cast<std::size_t>(size - 1)) << size;
     for (const auto& [rank, other] : pairs) EXPECT_TRUE(pairs.count({other, rank}));
   }
-  EXPECT_EQ(neighbours_of(0, 16384), (std::vector<int>{1, 2, 3, 4}));
-  EXPECT_EQ(neighbours_of(7, 16384), (std::vector<int>{1, 29, 30, 31, 32}));
+  EXPECT_EQ(neighbours_of(0, 16384).size(), 14u);
+  EXPECT_EQ(neighbours_of(16383, 16384), std::vector<int>{16382});
+  EXPECT_EQ(neighbours_of(12, 15), (std::vector<int>{8, 13, 14}));
+}
+
+TEST(Roll, FewNeighboursAreOnOtherHosts) {
+  for (const int near : {1, 2, 4, 8})
+    for (const int hosts : {1, 2, 3, 4, 7, 16}) {
+      int far = 0;
+      for (int rank = 0; rank < hosts * near; ++rank)
+        for (const int other : neighbours_of(rank, hosts * near))
+          far += other / near != rank / near;
+      EXPECT_EQ(far, 2 * (hosts - 1)) << hosts << " hosts of " << near;
+    }
 }
 
 TEST(Roll, OnlyTheSameTuttiMatches) {

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which TCP connections Tutti's collectives open between hosts.
+
+MPICH is on libfabric here: as it comes it connects all ranks in MPI_Init.
+"""
+
+from __future__ import annotations
+
+import pytest
+from cluster import Cluster
+from connections import BY_ALL, BY_LEADERS, MPIS, TUTTI, count, lowest, most_of_a_host
+from launchers import Layout
+
+# Of so many ranks MPI_Init leaves most pairs without a connection.
+SHORT = Layout((4, 4))
+LAYOUTS = [SHORT, Layout((2, 2, 2, 2)), Layout((4, 4, 4, 4)), Layout((5, 4, 3))]
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(
+            name,
+            layout,
+            marks=[] if layout is SHORT else [pytest.mark.whole],
+            id=f"{name} {layout}",
+        )
+        for name in MPIS
+        if name != "MPICH"
+        for layout in LAYOUTS
+    ]
+
+
+@pytest.mark.parametrize(("name", "layout"), cases())
+def test_leaders_alone(cluster: Cluster, name: str, layout: Layout) -> None:
+    """In all, a host gets one connection with each other host, or less if MPI_Init made them."""
+    from_last = "Bcast-from-last:8"
+    found = count(cluster, name, layout, TUTTI, [*BY_LEADERS, from_last, BY_ALL])
+    leaders = lowest(layout)
+    pairs = [pair for call in BY_LEADERS for pair in found[call]]
+    assert {rank for pair in pairs for rank in pair} <= leaders, found
+    assert most_of_a_host(layout, pairs) <= len(layout.counts) - 1, found
+    root = sum(layout.counts) - 1
+    assert {rank for pair in found[from_last] for rank in pair} <= leaders | {root}, found
+    # Each rank sends for itself. If all were connected before, nothing above could fail.
+    assert found[BY_ALL], found

@@ -4,7 +4,8 @@
 //
 //   sim.h    virtual ranks under a seeded scheduler: one seed is one interleaving
 //   timed.h  virtual ranks on a machine's virtual time
-//   desks.h  desks for both, in this process
+//   cluster.h  virtual ranks on nodes that a network joins
+//   desks.h  desks for all of them, in this process
 //   model.h  how long a collective takes whose tree is split between the ranks' cores and others
 //
 // Words: docs/glossary.md.

@@ -4,12 +4,14 @@
 // median over rounds of the slowest rank's. Of a nonblocking one that is the call with its
 // MPI_Wait, and then there is a line for the call alone.
 //
-//   pairs ROUNDS SECONDS BYTES...       so many seconds a round at most, if a call is shorter
+//   pairs ROUNDS SECONDS COLLECTIVE BYTES...
+//       so many seconds a round at most, if a call is shorter; one collective, or "all"
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "../mpi/bare.h"
@@ -143,12 +145,15 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int rounds = std::atoi(argv[1]);
   const double seconds = std::atof(argv[2]);
-  for (const Collective& collective : collectives)
-    for (int i = 3; i < argc && (collective.sized || i == 3); ++i) {
+  const bool all_of_them = std::strcmp(argv[3], "all") == 0;
+  for (const Collective& collective : collectives) {
+    if (!all_of_them && std::strcmp(argv[3], collective.name) != 0) continue;
+    for (int i = 4; i < argc && (collective.sized || i == 4); ++i) {
       const int bytes = std::atoi(argv[i]);
       const auto all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks);
       std::vector<char> send(all), recv(all);
       compare(collective, {send.data(), recv.data(), bytes}, rounds, seconds, rank);
     }
+  }
   MPI_Finalize();
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
 
-pairs.py [--rounds N] [--seconds S] [--nodes auto]
-    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto
+pairs.py [--rounds N] [--seconds S] [--nodes auto] [--only Alltoall] [--sizes 8,1024]
+    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall
 
 Run it alone. The hosts share this machine's cores: what is compared is how much work there is, and
 who waits how. It says little of real networks.
@@ -38,7 +38,7 @@ def measure(cluster: Cluster, mpi: Mpi, layout: Layout, variables: dict[str, str
     """(collective, bytes, us of the MPI, us of Tutti) of each point."""
     tutti = {"LD_PRELOAD": str(LIBRARY), **variables}
     program = str(mpi.compile("../cluster/pairs.cc", "-O2"))
-    result = cluster.run(mpi, layout, [program, *map(str, [*words, *SIZES])], tutti, 600)
+    result = cluster.run(mpi, layout, [program, *map(str, words)], tutti, 600)
     if result.code != 0:
         raise SystemExit(f"{mpi.name} on {layout}: {result.code}\n{result.output}")
     lines = [line.split() for line in result.output.splitlines()]
@@ -82,10 +82,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
     parser.add_argument("--nodes", choices=["1", "auto"], default="1", help="TUTTI_NODES")
+    parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
     record = {**head(machine.describe()), "nodes": options.nodes, "runs": []}
-    words = [options.rounds, options.seconds]
+    words = [options.rounds, options.seconds, options.only or "all", *options.sizes.split(",")]
     with Cluster(hosts=4) as cluster:
         for layout in LAYOUTS:
             for settings, mpis in SETTINGS.items():
@@ -96,6 +98,7 @@ def main() -> int:
                     run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
                     record["runs"].append(run | {"points": points})
     kind = "-nodes" if options.nodes == "1" else "-nodes-auto"
+    kind += f"-{options.only.lower()}" if options.only else ""
     path = str(options.results / (machine.file_name(record["machine"]) + kind))
     write(path, record, page(record))
     print(f"Written to {path}.json and .md")

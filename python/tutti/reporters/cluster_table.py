@@ -19,7 +19,7 @@ def title(result: dict[str, Any]) -> str:
     where = f"{counts} simulated nodes of {result['each']} ranks"
     if result["layout"] != "block":
         where += f", {result['layout']}"
-    net = f"{result['network']}, {machine['nic_bytes_per_ns']:g} GB/s"
+    net = f"{result['network']}, {machine['nic_bytes_per_ns']:.3g} GB/s"
     if machine["taper"] > 1:
         net += f", tapered {machine['taper']:g}:1"
     late = f", the last node {result['late_ns'] / 1000:g} us late" if result["late_ns"] else ""

@@ -17,12 +17,14 @@ COLLECTIVES = (
     *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
     *("scan", "reduce_scatter_block"),
 )
+VECTORS = ("bcast", "reduce", "allreduce", "scan")  # in the others each rank has a block for each
 NETWORKS = ("infiniband", "infiniband-2007", "ethernet")
 LAYOUTS = ("block", "cyclic", "uneven")
 SCHEMES = ("flat", "leaders")
 RANKS = 8
 MOST_NODES, MOST_RANKS = 4096, 1 << 17
-MOST_LEADERS = 64
+ELEMENT = 8
+MOST_BYTES = 1 << 32
 # An Alltoall has a message or a block for each pair of ranks. More take minutes and gigabytes.
 MOST_PAIRS = {"flat": 1 << 23, "leaders": 1 << 26}
 
@@ -79,7 +81,8 @@ def _run(asked: Asked) -> dict[str, Any]:
     if len(each) > 1:
         raise UsageError(f"--ranks {asked.ranks}: all nodes of a cluster have one number of ranks")
     _check_pairs(asked.collective, schemes, nodes[-1] * each[0])
-    leaders = arguments.numbers("--leaders", asked.leaders, 1, MOST_LEADERS)
+    smallest = (each[0] + 1) // 2 if asked.layout == "uneven" else each[0]
+    leaders = arguments.numbers("--leaders", asked.leaders, 1, smallest)
     words = {
         "ranks": each[0],
         "network": asked.network,
@@ -94,7 +97,7 @@ def _run(asked: Asked) -> dict[str, Any]:
         "late": round(1000 * asked.late_us),
     }
     if asked.collective != "barrier":
-        words["bytes"] = ",".join(map(str, sizes.several("--bytes", asked.bytes or "8")))
+        words["bytes"] = ",".join(map(str, _sizes(asked, nodes[-1] * each[0])))
     elif asked.bytes:
         raise UsageError("--bytes: a barrier moves none")
     result: dict[str, Any] = {"network": asked.network, "layout": asked.layout, "each": each[0]}
@@ -113,6 +116,20 @@ def _run(asked: Asked) -> dict[str, Any]:
 def networks() -> dict[str, dict[str, float]]:
     """The speeds of each: startup_ns of a message and byte_ns, of a NIC."""
     found: dict[str, dict[str, float]] = process.ask(paths.simulate_program(), "networks")
+    return found
+
+
+def _sizes(asked: Asked, ranks: int) -> list[int]:
+    """Those of --bytes: whole elements, and not too many of them for one buffer."""
+    found = sizes.several("--bytes", asked.bytes or "8")
+    for size in found:
+        if size % ELEMENT != 0:
+            raise UsageError(f"--bytes {asked.bytes}: must be multiples of {ELEMENT}, an element")
+        longest = size if asked.collective in VECTORS else size * ranks
+        if longest > MOST_BYTES:
+            raise UsageError(
+                f"--bytes {asked.bytes}: a buffer of {longest} bytes is too long to simulate"
+            )
     return found
 
 

@@ -289,7 +289,8 @@ class Cluster {
   std::uint64_t messages_ = 0, bytes_ = 0;
 };
 
-// Nobody tells others anything before its time.
+// Nobody posts anything before its time. (What it finishes, lands or produces is seen at once, even
+// if spend() has put it ahead.)
 template <class Condition>
 bool ClusterHost::Await<Condition>::await_ready() {
   return !looks && !host.cluster_->is_ahead(host.rank_) && condition.poll(watch);

@@ -167,12 +167,13 @@ std::string parse(int count, char** words, ClusterRequest& request) {
         return set(said, request, name, value);
       });
   if (!unknown.empty()) return std::string(unknown);
+  if (const std::string problem = check(said, request); !problem.empty()) return problem;
   request.hosts = hosts_of(said.layout, said.nodes, said.each);
   for (const std::size_t bytes : said.bytes)
     for (const Scheme scheme : said.schemes)
       for (const coll::leaders::Way& way : ways(said, scheme))
         request.cases.push_back({bytes, scheme, way});
-  return check(said, request);
+  return "";
 }
 
 }  // namespace tutti::simulate

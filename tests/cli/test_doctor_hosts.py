@@ -175,6 +175,18 @@ def test_a_host_without_an_answer_is_one_line(look, mpich, kind):
     assert "yes  commons                  works" in lines
 
 
+def test_no_host_answers(look, mpich, tmp_path):
+    file = tmp_path / "a.json"
+    script, (problem, _) = SILENT["no answer"]
+    mpich.plays(a=script, b=script)
+    result, lines = look(mpich, "--hosts", "a,b", "--json", str(file))
+    assert (result.code, result.err) == (8, "tutti: 2 of 2 hosts not looked at: a, b\n")
+    assert lines[0].startswith("0 of 2 hosts looked at: ")
+    assert [line.split()[2] for line in lines[1:]] == ["a:", "b:"], lines
+    assert all(problem in line for line in lines[1:])
+    assert set(json.loads(file.read_text())["hosts"]) == {"a", "b"}
+
+
 def test_another_mpi_on_a_host(look, mpich):
     banner = mpich.mpi.prefix / "banner"
     older = f"echo 'HYDRA build details: Version: 4.0.1' >{banner}\n"

@@ -146,8 +146,10 @@ int main(int argc, char** argv) {
   const int rounds = std::atoi(argv[1]);
   const double seconds = std::atof(argv[2]);
   const bool all_of_them = std::strcmp(argv[3], "all") == 0;
+  bool found = false;
   for (const Collective& collective : collectives) {
     if (!all_of_them && std::strcmp(argv[3], collective.name) != 0) continue;
+    found = true;
     for (int i = 4; i < argc && (collective.sized || i == 4); ++i) {
       const int bytes = std::atoi(argv[i]);
       const auto all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(ranks);
@@ -156,4 +158,5 @@ int main(int argc, char** argv) {
     }
   }
   MPI_Finalize();
+  return found ? 0 : 2;
 }

@@ -139,9 +139,9 @@ TEST(Cluster, GivesTheSequentialResults) {
                            cluster.map(rank),
                            *plans.back(),
                            false,
-                           {.leaders = static_cast<int>(1 + seed % 3) > groups.smallest()
-                                           ? 1
-                                           : static_cast<int>(1 + seed % 3)}});
+                           {.leaders = std::min(1 + static_cast<int>(seed % 3), groups.smallest()),
+                            .slice_bytes = 4096,
+                            .part_bytes = 256}});
         works.push_back(scene.enter(0, rank));
       }
       const Collective first = scene.script().ops[0].algorithm.collective;

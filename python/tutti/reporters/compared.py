@@ -46,8 +46,8 @@ def print_hosts(looked: Mapping[str, Looked], silent: Sequence[Answer], what: st
             )
     cores = sum(each.usable_cores for each in looked.values())
     hosts = plural(len(looked) + len(silent), "host")
-    cores_in_all = plural(cores, "usable core") + " in all"
-    headings = [f"{len(looked)} of {hosts} looked at: {what}, {cores_in_all}"]
+    cores_in_all = f", {plural(cores, 'usable core')} in all" if looked else ""
+    headings = [f"{len(looked)} of {hosts} looked at: {what}{cores_in_all}"]
     for names, machine in _grouped({name: each.machine for name, each in looked.items()}):
         headings.append(f"{names or 'each'}: {machine}")
     print_checks(headings, rows)
@@ -58,7 +58,7 @@ def _grouped(by_host: Mapping[str, Said]) -> list[tuple[str, Said]]:
     groups: dict[Said, list[str]] = {}
     for name, said in by_host.items():
         groups.setdefault(said, []).append(name)
-    if len(groups) == 1:
+    if len(groups) < 2:
         return [("", said) for said in groups]
     largest = max(groups.values(), key=len)
     return [

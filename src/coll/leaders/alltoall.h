@@ -31,23 +31,20 @@ class PackedExchange {
         // What a leader sends has a block of each member in turn.
         in_turn_(layout::Typemap(work.bytes())
                      .resized(0, static_cast<std::ptrdiff_t>(near_ * work.bytes()))) {
-    std::byte* const straight_out = work.in_place ? nullptr : sent_.as_they_lie();
-    std::byte* const straight_in = received_.as_they_lie();
-    packs_ = straight_out == nullptr;
-    unpacks_ = straight_in == nullptr;
-    const std::size_t most = std::max(sent_.bytes(), received_.bytes());
-    passing_ = near_ * most;
-    const bool leads = all.leads();
+    straight_out_ = work.in_place ? nullptr : sent_.as_they_lie();
+    straight_in_ = received_.as_they_lie();
+    most_ = std::max(sent_.bytes(), received_.bytes());
+    if (!all.leads()) return;
     const std::size_t forwarded =
-        forwards_ && leads ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
-    const std::size_t led = leads && near_ > 1 ? 2 * passing_ : 0;
-    std::byte* const memory = all.wire.scratch(2 * most + led + forwarded);
-    out_ = packs_ ? memory : straight_out;
-    in_ = unpacks_ ? memory + most : straight_in;
-    outgoing_ = near_ > 1 ? memory + 2 * most : out_;
-    incoming_ = near_ > 1 ? outgoing_ + passing_ : in_;
-    forwarded_ = memory + 2 * most + led;
-    out_of_reach_ = memory;
+        forwards_ ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
+    const std::size_t passing = near_ > 1 ? near_ * most_ : 0;
+    outgoing_ = all.wire.scratch(2 * passing + forwarded + own_bytes());
+    incoming_ = outgoing_ + passing;
+    forwarded_ = incoming_ + passing;
+    place(forwarded_ + forwarded);
+    if (near_ > 1) return;
+    outgoing_ = out_;
+    incoming_ = in_;
   }
 
   Task run() {
@@ -56,6 +53,15 @@ class PackedExchange {
   }
 
  private:
+  // Where this rank's blocks lie node by node, if they do not do so themselves.
+  [[nodiscard]] std::size_t own_bytes() const {
+    return (std::size_t{straight_out_ == nullptr} + (straight_in_ == nullptr)) * most_;
+  }
+  void place(std::byte* own) {
+    out_ = straight_out_ == nullptr ? own : straight_out_;
+    in_ = straight_in_ != nullptr ? straight_in_ : straight_out_ == nullptr ? own + most_ : own;
+  }
+
   [[nodiscard]] int node_at(int distance) const {
     return (all_.map.node() + distance + all_.map.nodes()) % all_.map.nodes();
   }
@@ -81,7 +87,8 @@ class PackedExchange {
 
   Task run_at_once() {
     const int me = all_.map.node(), nodes = all_.map.nodes();
-    if (packs_)
+    if (!all_.leads()) place(own_bytes() > 0 ? all_.wire.scratch(own_bytes()) : nullptr);
+    if (straight_out_ == nullptr)
       for (int node = 0; node < nodes; ++node) all_.fabric.spend(sent_.pack(node, out_));
     co_await hand_in();
     if (all_.leads()) {
@@ -97,7 +104,7 @@ class PackedExchange {
       if (near_ > 1) sort();
     }
     co_await hand_out();
-    for (int node = 0; unpacks_ && node < nodes; ++node)
+    for (int node = 0; straight_in_ == nullptr && node < nodes; ++node)
       all_.fabric.spend(received_.unpack(node, in_));
   }
 
@@ -147,8 +154,9 @@ class PackedExchange {
     const Step step = f.next_step();
     const int leader = all_.leading_place();
     if (all_.leads()) {
-      f.populate(outgoing_, passing_);
-      lent_ = {f.offer(outgoing_, 2 * passing_), passing_};
+      f.populate(outgoing_, near_ * most_);
+      const std::size_t passing = near_ * most_;
+      lent_ = {f.offer(outgoing_, 2 * passing), passing};
       co_await f.room(step);
       f.post(step, bytes_of(lent_));
     } else {
@@ -190,7 +198,10 @@ class PackedExchange {
         sent = send(node_at(distance));
     }
     if (forwards_ && all_.leads()) co_await forward();
-    if (!at_once) co_await pass();
+    if (!at_once) {
+      co_await pass();
+      f.take(fabric::Route::mapped);  // from now on again
+    }
     Step step = 0;
     for (int first = 1; first < last; first += turn) {
       const int end = std::min(nodes, first + turn);
@@ -217,29 +228,18 @@ class PackedExchange {
 
   // Writes this member's blocks for a node, each in its turn among those of its receiver.
   void put(int node) {
-    std::size_t at = near_ * sent_.begin(node) + place_ * work_.bytes();
+    std::byte* at = memory_ + near_ * sent_.begin(node) + place_ * work_.bytes();
     for (const int rank : all_.map.members(node)) {
       const Block& block = work_.out[static_cast<std::size_t>(rank)];
-      if (memory_ != nullptr) {
-        coll::pack(memory_ + at, block, 0, block.bytes);
-      } else {
-        coll::pack(out_of_reach_, block, 0, block.bytes);
-        all_.fabric.write(all_.leading_place(), lent_.card, at, out_of_reach_, block.bytes);
-      }
+      coll::pack(at, block, 0, block.bytes);
       at += near_ * work_.bytes();
     }
     all_.fabric.spend(sent_.bytes(node));
   }
   // Reads what a node has for this member, from there in the leader's memory.
-  void take(int node, std::size_t at) {
-    const std::size_t bytes = received_.bytes(node);
-    at += place_ * bytes;
-    if (memory_ != nullptr) {
-      all_.fabric.spend(received_.unpack_from(node, memory_ + at));
-    } else {
-      all_.fabric.read(all_.leading_place(), lent_.card, at, out_of_reach_, bytes);
-      all_.fabric.spend(received_.unpack_from(node, out_of_reach_));
-    }
+  void take(int node, std::size_t from) {
+    const std::byte* const at = memory_ + from + place_ * received_.bytes(node);
+    all_.fabric.spend(received_.unpack_from(node, at));
   }
   // What members of this node send each other.
   Task pass() {
@@ -258,14 +258,13 @@ class PackedExchange {
   bool forwards_;  // other nodes pass on what goes from one to another
   bool lends_;     // members reach the leader's memory
   layout::Layout in_turn_;
-  std::byte *out_, *in_;  // this rank's blocks, node by node
-  std::size_t passing_;   // bytes of what goes out, and of what comes in
-  std::byte *outgoing_, *incoming_;
-  std::byte* forwarded_;  // for messages of others
-  bool packs_, unpacks_;
+  std::byte *straight_out_, *straight_in_;  // this rank's blocks, if they lie node by node
+  std::size_t most_;                        // bytes that a rank sends or receives
+  std::byte *out_ = nullptr, *in_ = nullptr;
+  // Of leaders: what goes out, what comes in, and messages of others.
+  std::byte *outgoing_ = nullptr, *incoming_ = nullptr, *forwarded_ = nullptr;
   Lent lent_{};
-  std::byte* memory_ = nullptr;  // the leader's, if it is mapped here
-  std::byte* out_of_reach_;      // for a copy, if it is not
+  std::byte* memory_ = nullptr;  // the leader's `outgoing_`, as it is mapped here
 };
 
 // Whether what goes from one node to another is one message; all members know that alike.

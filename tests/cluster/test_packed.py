@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Alltoalls whose blocks leaders pack, and what rank 0 decides for all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster import Cluster
+from launchers import Layout
+from rig.mpis import MAIN, MPICH, Mpi
+from spanning import CYCLIC, SHORT, UNEQUAL, changed_on, variables
+
+LONGEST = 4096  # of blocks that are packed
+SIZES = (8, 64, 2400, 4096, 4800)  # of packed.cc
+
+
+def calls(
+    cluster: Cluster,
+    mpi: Mpi,
+    layout: Layout,
+    tmp_path: Path,
+    before: Sequence[str] = (),
+    **options: str,
+) -> dict[str, Any]:
+    """The rows of the report, by collective. All results have been right."""
+    report = tmp_path / "report.json"
+    words = [*before, str(mpi.compile("../cluster/packed.cc"))]
+    settings = variables(mpi, TUTTI_REPORT=str(report), **options)
+    result = cluster.run(mpi, layout, words, settings, limit_s=60)
+    assert result.code == 0, result.output[-3000:]
+    assert re.search(r"packed: 0 wrong, 30 calls", result.output), result.output[-3000:]
+    return {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+
+
+def messages(layout: Layout, longest: int) -> int:
+    """Between nodes, of all 30 Alltoalls: those of packed blocks one from node to node."""
+    ranks, nodes = sum(layout.counts), len(layout.counts)
+    far = sum(count * (ranks - count) for count in layout.counts)
+    each = len(SIZES), 30 // len(SIZES)
+    packed = sum(size <= longest for size in SIZES)
+    return each[1] * (packed * nodes * (nodes - 1) + (each[0] - packed) * far)
+
+
+@pytest.mark.parametrize("layout", [UNEQUAL, CYCLIC], ids=str)
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_packed(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
+    found = calls(cluster, mpi, layout, tmp_path)
+    assert found["Alltoall"]["messages"] == messages(layout, LONGEST)
+    assert found["Ialltoall"]["taken"] == found["Ialltoall"]["seen"] == 30
+
+
+@pytest.mark.parametrize("ways", ["cma,bounce", "bounce"])
+def test_leaders_out_of_reach(cluster: Cluster, ways: str, tmp_path: Path) -> None:
+    found = calls(cluster, MPICH, UNEQUAL, tmp_path, TUTTI_MEMORY=ways)
+    assert found["Alltoall"]["messages"] == messages(UNEQUAL, LONGEST)
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_rank_0_decides(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    """How long packed blocks are, and how many leaders there are."""
+    usual = calls(cluster, mpi, SHORT, tmp_path)
+    settings = "export TUTTI_PACKED=64 TUTTI_LEADERS=2"
+    first = calls(cluster, mpi, SHORT, tmp_path, changed_on("0", settings))
+    assert first["Alltoall"]["messages"] == messages(SHORT, 64) > messages(SHORT, LONGEST)
+    assert first["Allreduce"]["messages"] == 2 * usual["Allreduce"]["messages"]
+    others = calls(cluster, mpi, SHORT, tmp_path, changed_on("1|2|3", settings))
+    for name in ("Alltoall", "Allreduce"):
+        assert others[name]["messages"] == usual[name]["messages"]

@@ -37,6 +37,8 @@ HOSTS = Option(
     "A,B",
 )
 HOSTFILE = Option(("--hostfile",), "A file of hosts, as the MPI's launcher takes it.", "FILE")
+JSON = Option(("--json",), "Write the figures to FILE.", "FILE")
+PLOT = Option(("--plot",), "Draw them (.png, .svg, .pdf).", "FILE")
 
 
 class Host(NamedTuple):
@@ -133,6 +135,14 @@ def check_one_of(what: str, value: str, known: tuple[str, ...]) -> None:
         raise UsageError(
             f"{what} must be one of {', '.join(known)}, not '{value}'{nearest(value, known)}"
         )
+
+
+def words(option: str, text: str, known: tuple[str, ...]) -> list[str]:
+    """A list of words, each once."""
+    names = text.lower().split(",")
+    for name in names:
+        check_one_of(option, name, known)
+    return list(dict.fromkeys(names))
 
 
 def check_outputs(*files: Optional[Path]) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -40,10 +41,10 @@ class Asked:
     network: str
     layout: str
     scheme: str
-    leaders: str
-    slices: str
-    packed: str
-    forwarded: str
+    leaders: Optional[str]
+    slices: Optional[str]
+    packed: Optional[str]
+    forwarded: Optional[str]
     switch_nodes: int
     taper: float
     late_us: float
@@ -62,12 +63,27 @@ def simulate(asked: Asked, json_file: Optional[Path], plot_file: Optional[Path])
 
 def _run(asked: Asked) -> dict[str, Any]:
     """Of all numbers of nodes, the cases one after the other."""
+    _check(asked)
+    nodes = arguments.numbers("--nodes", asked.nodes, 2, MOST_NODES)
+    each = arguments.numbers("--ranks", asked.ranks or str(RANKS), 1, MOST_RANKS // nodes[-1])
+    if len(each) > 1:
+        raise UsageError(f"--ranks {asked.ranks}: all nodes of a cluster have one number of ranks")
+    words = _words(asked, nodes[-1], each[0])
+    result: dict[str, Any] = {"network": asked.network, "layout": asked.layout, "each": each[0]}
+    cases = []
+    for count in nodes:
+        said = (f"{key}={value}" for key, value in {"nodes": count, **words}.items())
+        one = process.ask(paths.simulate_program(), "cluster", asked.collective, *said)
+        cases += [{"nodes": count, "ranks": one["ranks"], **case} for case in one.pop("cases")]
+        result.update({key: one[key] for key in ("collective", "machine", "late_ns")})
+    return {**result, "cases": cases}
+
+
+def _check(asked: Asked) -> None:
+    """What needs no number."""
     arguments.check_one_of("the collective", asked.collective, COLLECTIVES)
     arguments.check_one_of("--network", asked.network, NETWORKS)
     arguments.check_one_of("--layout", asked.layout, LAYOUTS)
-    schemes = asked.scheme.lower().split(",")
-    for scheme in schemes:
-        arguments.check_one_of("--scheme", scheme, SCHEMES)
     if asked.collective == "scan" and asked.layout == "cyclic":
         raise UsageError("--layout cyclic: a scan over nodes is for ranks that follow each other")
     if asked.taper < 1:
@@ -76,41 +92,42 @@ def _run(asked: Asked) -> dict[str, Any]:
         raise UsageError("--taper is of the links between switches: say --switch N, too")
     if asked.switch_nodes < 0 or asked.late_us < 0:
         raise UsageError("--switch and --late must not be negative")
-    nodes = arguments.numbers("--nodes", asked.nodes, 2, MOST_NODES)
-    each = arguments.numbers("--ranks", asked.ranks or str(RANKS), 1, MOST_RANKS // nodes[-1])
-    if len(each) > 1:
-        raise UsageError(f"--ranks {asked.ranks}: all nodes of a cluster have one number of ranks")
-    _check_pairs(asked.collective, schemes, nodes[-1] * each[0])
-    smallest = (each[0] + 1) // 2 if asked.layout == "uneven" else each[0]
-    leaders = arguments.numbers("--leaders", asked.leaders, 1, smallest)
+    if asked.collective == "barrier" and asked.bytes:
+        raise UsageError("--bytes: a barrier moves none")
+
+
+def _words(asked: Asked, nodes: int, each: int) -> dict[str, Any]:
+    """Those of the program, but for the nodes, of which there are so many at most.
+
+    What is not asked for is left to it.
+    """
+    schemes = arguments.words("--scheme", asked.scheme, SCHEMES)
+    _check_pairs(asked.collective, schemes, nodes * each)
     words = {
-        "ranks": each[0],
+        "ranks": each,
         "network": asked.network,
         "layout": asked.layout,
-        "scheme": ",".join(dict.fromkeys(schemes)),
-        "leaders": ",".join(map(str, leaders)),
-        "slice": ",".join(map(str, sizes.several("--slice", asked.slices))),
-        "packed": sizes.one("--packed", asked.packed),
-        "forwarded": ",".join(map(str, _sizes_or_none("--forwarded", asked.forwarded))),
+        "scheme": _listed(schemes),
         "switch": asked.switch_nodes,
         "taper": asked.taper,
         "late": round(1000 * asked.late_us),
     }
     if asked.collective != "barrier":
-        words["bytes"] = ",".join(map(str, _sizes(asked, nodes[-1] * each[0])))
-    elif asked.bytes:
-        raise UsageError("--bytes: a barrier moves none")
-    result: dict[str, Any] = {"network": asked.network, "layout": asked.layout, "each": each[0]}
-    cases = []
-    for count in nodes:
-        said = {"nodes": count, **words}
-        program = paths.simulate_program()
-        one = process.ask(
-            program, "cluster", asked.collective, *(f"{key}={value}" for key, value in said.items())
-        )
-        cases += [{"nodes": count, "ranks": one["ranks"], **case} for case in one.pop("cases")]
-        result.update({key: one[key] for key in ("collective", "machine", "late_ns")})
-    return {**result, "cases": cases}
+        words["bytes"] = _listed(_sizes(asked, nodes * each))
+    if asked.leaders is not None:
+        smallest = (each + 1) // 2 if asked.layout == "uneven" else each
+        words["leaders"] = _listed(arguments.numbers("--leaders", asked.leaders, 1, smallest))
+    if asked.slices is not None:
+        words["slice"] = _listed(sizes.several("--slice", asked.slices))
+    if asked.packed is not None:
+        words["packed"] = sizes.one("--packed", asked.packed)
+    if asked.forwarded is not None:
+        words["forwarded"] = _listed(_sizes_or_none("--forwarded", asked.forwarded))
+    return words
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ",".join(map(str, values))
 
 
 def networks() -> dict[str, dict[str, float]]:

@@ -77,11 +77,8 @@ inline constexpr std::size_t rider_bytes = 1 * kib;
 // Of blocks that ranks send each other themselves so many bytes are under way at once: more would
 // only wait for each other.
 inline constexpr std::size_t under_way_bytes = 1024 * kib;
-// Of an Alltoall, a node's leader copies so many bytes in the time that its members need to meet
-// once more, so that they can do it themselves. With a core each that is 4 KiB (simulated). Where
-// they share cores, 64 KiB are not enough.
-inline constexpr std::size_t gathered_alltoall_bytes = 16 * kib;
-// So many bytes of a node for others are worth a turn of their own.
+// So many bytes of a node for others are worth a turn of their own in an Alltoall: fewer cost more
+// in meetings than they gain in overlap.
 inline constexpr std::size_t lent_turn_bytes = 64 * kib;
 
 // Nonblocking collectives.

@@ -34,7 +34,7 @@
 #include "fabric/node_map.h"
 #include "fabric/wire.h"
 #include "lab/desks.h"
-#include "lab/lab.h"
+#include "lab/host.h"
 
 namespace tutti::lab {
 
@@ -60,7 +60,7 @@ struct ClusterMachine {
 
 class Cluster;
 
-class ClusterHost {
+class ClusterHost : public MappedHost {
  public:
   ClusterHost(Cluster& cluster, int rank) : cluster_(&cluster), rank_(rank) {}
 
@@ -88,39 +88,13 @@ class ClusterHost {
   };
   Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
   inline void spend(std::size_t bytes);
-  void step_aside() {}
-  static bool may_fold() { return true; }
-  static bool has_read_in_vain() { return false; }
   static std::suspend_never on(Executor) { return {}; }
 
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);
-  void take(Route) {}
-  void begin_work() {}
-  void begin_shared_work() {}
-  void end_work() {}
-  // Every rank calls the same here.
-  void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
-  void truncation(int, std::size_t, std::size_t) { std::abort(); }
-
-  [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
-    return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
-  }
-  void populate(const void*, std::size_t) const {}
-  [[nodiscard]] std::byte* map(int, const Card& card) const {
-    return reinterpret_cast<std::byte*>(card.address);
-  }
-  // Nothing needs the kernel's copy, as all is mapped.
-  void read(int, const Card&, std::size_t, void*, std::size_t) { std::abort(); }
-  void write(int, const Card&, std::size_t, const void*, std::size_t) { std::abort(); }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
-    if (bytes > scratch_.size()) scratch_.resize(bytes);
-    return scratch_.data();
-  }
 
  private:
   Cluster* cluster_;
   int rank_;
-  std::vector<std::byte> scratch_;
 };
 
 using ClusterFabric = DeskFabric<ClusterHost>;
@@ -143,15 +117,12 @@ class ClusterWire {
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
   void mismatch(int, std::uint64_t) { std::abort(); }
   void truncation(int, std::size_t, std::size_t) { std::abort(); }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
-    if (bytes > scratch_.size()) scratch_.resize(bytes);
-    return scratch_.data();
-  }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
  private:
   Cluster* cluster_;
   int rank_;
-  std::vector<std::byte> scratch_;
+  Scratch scratch_;
 };
 static_assert(fabric::Wire<ClusterWire>);
 

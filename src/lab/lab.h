@@ -4,14 +4,16 @@
 //
 //   sim.h    virtual ranks under a seeded scheduler: one seed is one interleaving
 //   timed.h  virtual ranks on a machine's virtual time
-//   cluster.h  virtual ranks on nodes that a network joins
+//   cluster.h  virtual ranks on nodes that a network joins, on its time
 //   desks.h  desks for all of them, in this process
+//   host.h   what the hosts of the latter two have in common
 //   model.h  how long a collective takes whose tree is split between the ranks' cores and others
 //
 // Words: docs/glossary.md.
 #pragma once
 
 #include "fabric/desk_fabric.h"
+#include "fabric/scratch.h"
 
 namespace tutti::lab {
 
@@ -22,6 +24,7 @@ using fabric::DeskFabric;
 using fabric::Executor;
 using fabric::Fabric;
 using fabric::Route;
+using fabric::Scratch;
 using fabric::Step;
 using fabric::Task;
 using fabric::Transport;

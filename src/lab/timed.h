@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "lab/desks.h"
-#include "lab/lab.h"
+#include "lab/host.h"
 
 namespace tutti::lab {
 
@@ -77,7 +77,7 @@ struct Trace {
 
 class TimedMachine;
 
-class TimedHost {
+class TimedHost : public MappedHost {
  public:
   TimedHost(TimedMachine& machine, int rank) : machine_(&machine), rank_(rank) {}
 
@@ -110,37 +110,14 @@ class TimedHost {
   };
   Pause pause(std::size_t bytes, int transfers) { return {*this, bytes, transfers}; }
   static void spend(std::size_t) {}  // what the paper's algorithms move is all in pause()
-  void step_aside() {}
-  static bool may_fold() { return true; }
-  static bool has_read_in_vain() { return false; }
   Move on(Executor executor) { return {*this, executor}; }
 
   inline void wake(const std::atomic<std::uint64_t>& word, const std::atomic<std::uint32_t>&);
-  void take(Route) {}
-  void begin_work() {}
-  void begin_shared_work() {}
-  void end_work() {}
-  // Every rank calls the same here.
-  void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
-  void truncation(int, std::size_t, std::size_t) { std::abort(); }
-
-  [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
-    return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
-  }
-  void populate(const void*, std::size_t) const {}
   [[nodiscard]] inline std::byte* map(int peer, const Card& card);
-  // Nothing needs the kernel's copy, as all is mapped.
-  void read(int, const Card&, std::size_t, void*, std::size_t) { std::abort(); }
-  void write(int, const Card&, std::size_t, const void*, std::size_t) { std::abort(); }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) {
-    if (bytes > scratch_.size()) scratch_.resize(bytes);
-    return scratch_.data();
-  }
 
  private:
   TimedMachine* machine_;
   int rank_;
-  std::vector<std::byte> scratch_;
 };
 
 using TimedFabric = DeskFabric<TimedHost>;
@@ -276,7 +253,7 @@ inline void TimedHost::wake(const std::atomic<std::uint64_t>& word,
 }
 inline std::byte* TimedHost::map(int peer, const Card& card) {
   machine_->ranks_[TimedMachine::index(rank_)].source = peer;
-  return reinterpret_cast<std::byte*>(card.address);
+  return MappedHost::map(peer, card);
 }
 
 }  // namespace tutti::lab

@@ -36,7 +36,7 @@ struct Outcome {
   std::int64_t overlapped_ns = 0;   // from the call to the end of the wait
 };
 
-// Ranks and progress threads on a chip, and buffers for them.
+// Ranks and progress threads on a chip.
 class Chip {
  public:
   Chip(lab::Machine machine, const progress::CoreLayout& layout, progress::Placement placement);
@@ -46,19 +46,10 @@ class Chip {
   [[nodiscard]] const lab::Trace& trace() const { return timed_->trace(); }
 
  private:
-  struct Buffers {
-    std::vector<std::uint64_t> send, recv;
-    std::vector<coll::Block> out, in;
-  };
-  void fill(const Case& what, std::size_t count);
-  [[nodiscard]] coll::Work work_of(const Case& what, std::size_t count, int rank);
-  [[nodiscard]] bool right(const Case& what, std::size_t count) const;
-
   int ranks_;
   std::size_t scale_;
   choice::Plans plans_;
   std::unique_ptr<lab::TimedMachine> timed_;
-  std::vector<Buffers> buffers_;
 };
 
 // What choice/ weighs for a collective; late: with an operation of the program's own.

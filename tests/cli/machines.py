@@ -25,6 +25,18 @@ WAYS = [
     {"name": "cma", "title": "CMA", "available": False, "reason": "denied", "advice": "allow it"},
     {"name": "commons", "title": "commons", "available": True, "reason": "works", "advice": "no"},
 ]
+# What `tutti doctor` says of it, but for the ways to a peer's memory.
+EXAMPLE = "Example CPU, 8 cores, 2 NUMA nodes, 16 GiB of memory, L3 32 MiB"
+CHECKS = """\
+yes  Tutti                    {library} can be preloaded
+yes  MPI                      MPICH 5.0.2 at {launcher}, libmpi.so.12
+no   all cores                2 of 8 cores usable by this process -> widen the affinity mask \
+(taskset, cpuset, the batch system's request)
+no   cgroup: no CPU limit     the time of 1.5 CPUs is granted -> start at most 1 ranks, or raise \
+the container's CPU limit
+no   cgroup: no memory limit  4 GiB may be used -> the commons counts as shared memory of the \
+container: raise the limit if ranks are killed for memory
+"""
 
 
 def make_home(directory: Path, library: str) -> None:

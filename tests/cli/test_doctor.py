@@ -8,18 +8,9 @@ import os
 import shutil
 from pathlib import Path
 
-from machines import MACHINE
+from machines import CHECKS, EXAMPLE, MACHINE
 
-SAID = """\
-Example CPU, 8 cores, 2 NUMA nodes, 16 GiB of memory, L3 32 MiB
-yes  Tutti                    {library} can be preloaded
-yes  MPI                      MPICH 5.0.2 at {launcher}, libmpi.so.12
-no   all cores                2 of 8 cores usable by this process -> widen the affinity mask \
-(taskset, cpuset, the batch system's request)
-no   cgroup: no CPU limit     the time of 1.5 CPUs is granted -> start at most 1 ranks, or raise \
-the container's CPU limit
-no   cgroup: no memory limit  4 GiB may be used -> the commons counts as shared memory of the \
-container: raise the limit if ranks are killed for memory
+WAYS_SAID = """\
 no   CMA                      denied -> allow it
 yes  commons                  works
 """
@@ -29,7 +20,8 @@ def test_a_made_up_machine(tutti, stand_in, home, tmp_path):
     mpi = stand_in("mpich")
     shutil.copy("/bin/true", mpi.prefix / "bin")
     result = tutti("doctor", TUTTI_HOME=str(home), PATH=f"{mpi.prefix}/bin")
-    expected = SAID.format(library=f"{home}/lib/libtutti.so", launcher=mpi.launcher)
+    said = f"{EXAMPLE}\n{CHECKS}{WAYS_SAID}"
+    expected = said.format(library=f"{home}/lib/libtutti.so", launcher=mpi.launcher)
     assert (result.code, result.err) == (0, "")
     assert [line.rstrip() for line in result.out.splitlines()] == expected.splitlines()
 

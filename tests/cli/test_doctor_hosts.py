@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import tutti as package
-from machines import MACHINE, WAYS, tell
+from machines import CHECKS, EXAMPLE, MACHINE, WAYS, tell
 from tutti import hosts, mpi
 from tutti.arguments import Host
 
@@ -27,19 +27,6 @@ while [ "$1" != sh ]; do shift; done
 . "$here/host-$host"
 """
 FINE = 'exec "$@"\n'
-BUSY = """\
-{counts}
-{machines}
-yes  Tutti                    {home}/lib/libtutti.so can be preloaded
-yes  MPI                      MPICH 5.0.2 at {launcher}, libmpi.so.12
-no   all cores                2 of 8 cores usable by this process -> widen the affinity mask \
-(taskset, cpuset, the batch system's request)
-no   cgroup: no CPU limit     the time of 1.5 CPUs is granted -> start at most 1 ranks, or raise \
-the container's CPU limit
-no   cgroup: no memory limit  4 GiB may be used -> the commons counts as shared memory of the \
-container: raise the limit if ranks are killed for memory
-"""
-EXAMPLE = "Example CPU, 8 cores, 2 NUMA nodes, 16 GiB of memory, L3 32 MiB"
 
 
 class Hosts:
@@ -60,8 +47,9 @@ class Hosts:
 
     def said(self, counts: str, machines: str) -> list[str]:
         """The lines that are the same everywhere, up to what the tests change."""
-        known = {"launcher": self.mpi.launcher, "home": self.home}
-        return BUSY.format(counts=counts, machines=machines, **known).splitlines()
+        library = f"{self.home}/lib/libtutti.so"
+        checks = CHECKS.format(library=library, launcher=self.mpi.launcher)
+        return [counts, machines, *checks.splitlines()]
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.jobs import Run
@@ -36,6 +38,22 @@ SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 def variables(mpi: Mpi, **options: str) -> dict[str, str]:
     """Those of the ranks."""
     return {**QUIRKS.get(mpi.name, {}), **SERVED, **options}
+
+
+def layout_cases(
+    firsts: Iterable[Any], layouts: Sequence[Layout], quick: Callable[[Any, Layout], bool]
+) -> list[object]:
+    """Each of the first (MPIs, or names) on each layout; the quick ones make a short form."""
+    return [
+        pytest.param(
+            first,
+            layout,
+            marks=[] if quick(first, layout) else [pytest.mark.whole],
+            id=f"{getattr(first, 'name', first)} {layout}",
+        )
+        for first in firsts
+        for layout in layouts
+    ]
 
 
 def changed_on(ranks: str, change: str) -> Sequence[str]:

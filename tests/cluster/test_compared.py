@@ -12,18 +12,9 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, variables
+from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, layout_cases, variables
 
-CASES = [
-    pytest.param(
-        mpi,
-        layout,
-        marks=[] if mpi is MPICH and layout is SHORT else [pytest.mark.whole],
-        id=f"{mpi.name} {layout}",
-    )
-    for mpi in MAIN
-    for layout in LAYOUTS
-]
+CASES = layout_cases(MAIN, LAYOUTS, lambda mpi, layout: mpi is MPICH and layout is SHORT)
 # Of them all calls are served, whatever the layout.
 MOVES = (
     *("Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv"),

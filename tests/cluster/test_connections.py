@@ -10,27 +10,16 @@ import pytest
 from cluster import Cluster
 from connections import BY_ALL, BY_LEADERS, MPIS, TUTTI, count, lowest, most_of_a_host
 from launchers import Layout
+from spanning import layout_cases
 
 # Of so many ranks MPI_Init leaves most pairs without a connection.
 SHORT = Layout((4, 4))
 LAYOUTS = [SHORT, Layout((2, 2, 2, 2)), Layout((4, 4, 4, 4)), Layout((5, 4, 3))]
+NAMES = [name for name in MPIS if name != "MPICH"]
+CASES = layout_cases(NAMES, LAYOUTS, lambda _, layout: layout is SHORT)
 
 
-def cases() -> list[object]:
-    return [
-        pytest.param(
-            name,
-            layout,
-            marks=[] if layout is SHORT else [pytest.mark.whole],
-            id=f"{name} {layout}",
-        )
-        for name in MPIS
-        if name != "MPICH"
-        for layout in LAYOUTS
-    ]
-
-
-@pytest.mark.parametrize(("name", "layout"), cases())
+@pytest.mark.parametrize(("name", "layout"), CASES)
 def test_leaders_alone(cluster: Cluster, name: str, layout: Layout) -> None:
     """In all, a host gets one connection with each other host, or less if MPI_Init made them."""
     from_last = "Bcast-from-last:8"

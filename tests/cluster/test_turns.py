@@ -10,25 +10,15 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import MAIN, MPICH, Mpi
-from spanning import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, variables
+from spanning import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
 
 
-def cases() -> list[object]:
-    return [
-        pytest.param(
-            mpi,
-            layout,
-            marks=[] if layout is SHORT else [pytest.mark.whole],
-            id=f"{mpi.name} {layout}",
-        )
-        for mpi in MAIN
-        for layout in (SHORT, UNEQUAL, CYCLIC)
-    ]
+CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC), lambda _, layout: layout is SHORT)
 
 
-@pytest.mark.parametrize(("mpi", "layout"), cases())
+@pytest.mark.parametrize(("mpi", "layout"), CASES)
 def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
     """Results are right, whoever does it, and both have had turns in each collective."""
     report = tmp_path / "report.json"

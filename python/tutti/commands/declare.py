@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from tutti.arguments import Option
+
+
+def in_group(group: str) -> Callable[..., Any]:
+    """typer.Option for those that --help shows together, under this heading."""
+    return functools.partial(typer.Option, rich_help_panel=group)
 
 
 def declared(option: Option) -> Any:

@@ -19,12 +19,13 @@ import typer
 
 from tutti import arguments, clusters, probe
 from tutti.aggregation import Alltoall, Network
+from tutti.commands.declare import declared, in_group
 from tutti.errors import UsageError
 from tutti.reporters import aggregation as aggregation_reporter
 from tutti.reporters import model_table
 from tutti.reporters.text import write_file
 
-AGGREGATION = "Aggregation"  # a group of options
+_aggregation = in_group("Aggregation")
 PAPERS, PAPERS_CONSTANT_US = "infiniband-2007", -10  # Mamidala et al. 2007, section 5
 
 LEAST_CORES, MOST_CORES = 2, 1024  # as src/probe/probe.h
@@ -41,34 +42,22 @@ def model(
     growing: bool = typer.Option(
         False, "--growing", help="Print the table of gather and scatter, not bcast and reduce."
     ),
-    json_file: Optional[Path] = typer.Option(
-        None, "--json", metavar="FILE", help="Write the figures to FILE."
-    ),
-    plot_file: Optional[Path] = typer.Option(
-        None, "--plot", metavar="FILE", help="Draw them (.png, .svg, .pdf)."
-    ),
+    json_file: Optional[Path] = declared(arguments.JSON),
+    plot_file: Optional[Path] = declared(arguments.PLOT),
     aggregation: bool = typer.Option(
         False, "--aggregation", help="Of messages between nodes instead."
     ),
-    network: str = typer.Option(
+    network: str = _aggregation(
         "infiniband-2007",
         metavar="|".join(clusters.NETWORKS),
         help="Whose messages. The first is the paper's.",
-        rich_help_panel=AGGREGATION,
     ),
-    startup: Optional[float] = typer.Option(
-        None,
-        metavar="US",
-        help="Time to start a message, instead of the network's.",
-        rich_help_panel=AGGREGATION,
+    startup: Optional[float] = _aggregation(
+        None, metavar="US", help="Time to start a message, instead of the network's."
     ),
-    byte: Optional[float] = typer.Option(
-        None, metavar="NS", help="Time of a byte, the same.", rich_help_panel=AGGREGATION
-    ),
-    nodes: int = typer.Option(
-        4, metavar="N", help="Nodes of an Alltoall.", rich_help_panel=AGGREGATION
-    ),
-    ranks: int = typer.Option(8, metavar="N", help="Ranks of each.", rich_help_panel=AGGREGATION),
+    byte: Optional[float] = _aggregation(None, metavar="NS", help="Time of a byte, the same."),
+    nodes: int = _aggregation(4, metavar="N", help="Nodes of an Alltoall."),
+    ranks: int = _aggregation(8, metavar="N", help="Ranks of each."),
 ) -> None:
     arguments.check_outputs(json_file, plot_file)
     if aggregation:

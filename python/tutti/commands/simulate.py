@@ -18,6 +18,7 @@ from typing import Optional
 import typer
 
 from tutti import arguments, clusters, collectives, paths, process, sizes
+from tutti.commands.declare import declared, in_group
 from tutti.errors import UsageError
 from tutti.reporters import simulate_table
 from tutti.reporters.text import write_file
@@ -31,6 +32,7 @@ MOST_LEVELS = 20
 CHAIN_PIECE = "64K"
 
 CHIPS, CLUSTERS = "Chips", "Clusters"  # groups of options, which exclude each other
+_chip, _cluster = in_group(CHIPS), in_group(CLUSTERS)
 
 
 def register(app: typer.Typer) -> None:
@@ -55,133 +57,79 @@ def simulate(
         metavar="SIZE",
         help="A rank's vector; its block where blocks move. Default 1M; of a cluster 8, or a list.",
     ),
-    json_file: Optional[Path] = typer.Option(
-        None, "--json", metavar="FILE", help="Write the figures to FILE."
+    json_file: Optional[Path] = declared(arguments.JSON),
+    plot_file: Optional[Path] = declared(arguments.PLOT),
+    machine: str = _chip(
+        "knl", metavar="knl|skylake", help="The speed of a core, and how many there are."
     ),
-    plot_file: Optional[Path] = typer.Option(
-        None, "--plot", metavar="FILE", help="Draw them (.png, .svg, .pdf)."
+    cores: Optional[int] = _chip(None, metavar="C", help="Cores, instead of the machine's."),
+    domains: Optional[int] = _chip(
+        None, metavar="D", help="NUMA domains, instead of the machine's."
     ),
-    machine: str = typer.Option(
-        "knl",
-        metavar="knl|skylake",
-        help="The speed of a core, and how many there are.",
-        rich_help_panel=CHIPS,
-    ),
-    cores: Optional[int] = typer.Option(
-        None, metavar="C", help="Cores, instead of the machine's.", rich_help_panel=CHIPS
-    ),
-    domains: Optional[int] = typer.Option(
-        None, metavar="D", help="NUMA domains, instead of the machine's.", rich_help_panel=CHIPS
-    ),
-    comm_cores: Optional[str] = typer.Option(
+    comm_cores: Optional[str] = _chip(
         None,
         "--comm-cores",
         metavar="K",
         help="Cores for progress threads; all others have a rank. Default 2. Also 1,2,4 and 1:16.",
-        rich_help_panel=CHIPS,
     ),
-    placement: Optional[str] = typer.Option(
+    placement: Optional[str] = _chip(
         None,
         metavar="|".join(PLACEMENTS),
         help="Where progress threads go, or a list. Default: odd-even for iscan, numa for trees.",
-        rich_help_panel=CHIPS,
     ),
-    algorithm: str = typer.Option(
+    algorithm: str = _chip(
         "paper",
         metavar="|".join(ALGORITHMS),
         help="The paper's chain and split trees, or what `tutti run` takes. Also paper,direct.",
-        rich_help_panel=CHIPS,
     ),
-    piece: str = typer.Option(
-        CHAIN_PIECE, metavar="SIZE", help="The pieces of iscan's pipeline.", rich_help_panel=CHIPS
+    piece: str = _chip(CHAIN_PIECE, metavar="SIZE", help="The pieces of iscan's pipeline."),
+    levels: str = _chip(
+        "0", metavar="S", help="Levels of a tree that are left to the ranks. Also 0,2 and 0:4."
     ),
-    levels: str = typer.Option(
-        "0",
-        metavar="S",
-        help="Levels of a tree that are left to the ranks. Also 0,2 and 0:4.",
-        rich_help_panel=CHIPS,
+    overlap: bool = _chip(False, "--overlap", help="Compute meanwhile (fixed total work)."),
+    interrupts: bool = _chip(
+        False, "--interrupts", help="Progress threads interrupt computation on a core they share."
     ),
-    overlap: bool = typer.Option(
-        False,
-        "--overlap",
-        help="Compute meanwhile (fixed total work).",
-        rich_help_panel=CHIPS,
+    trace_file: Optional[Path] = _chip(
+        None, "--trace", metavar="FILE", help="Write what each core does, for `tutti trace`."
     ),
-    interrupts: bool = typer.Option(
-        False,
-        "--interrupts",
-        help="Progress threads interrupt computation on a core they share.",
-        rich_help_panel=CHIPS,
-    ),
-    trace_file: Optional[Path] = typer.Option(
-        None,
-        "--trace",
-        metavar="FILE",
-        help="Write what each core does, for `tutti trace`.",
-        rich_help_panel=CHIPS,
-    ),
-    nodes: Optional[str] = typer.Option(
-        None, metavar="N", help="Nodes, or a list 16,64,256.", rich_help_panel=CLUSTERS
-    ),
-    network: str = typer.Option(
+    nodes: Optional[str] = _cluster(None, metavar="N", help="Nodes, or a list 16,64,256."),
+    network: str = _cluster(
         "infiniband",
         metavar="|".join(clusters.NETWORKS),
         help="The speeds of the network and of the cores.",
-        rich_help_panel=CLUSTERS,
     ),
-    layout: str = typer.Option(
+    layout: str = _cluster(
         "block",
         metavar="|".join(clusters.LAYOUTS),
         help="How ranks lie over nodes; uneven: every other node has half as many.",
-        rich_help_panel=CLUSTERS,
     ),
-    scheme: str = typer.Option(
+    scheme: str = _cluster(
         "flat,leaders",
         metavar="|".join(clusters.SCHEMES),
         help="Leaders, as the library does it, or each rank a node of its own; or both.",
-        rich_help_panel=CLUSTERS,
     ),
-    leaders: str = typer.Option(
-        "1",
-        metavar="K",
-        help="Leaders of a node, for a large Allreduce. Also 1,2,4.",
-        rich_help_panel=CLUSTERS,
+    leaders: Optional[str] = _cluster(
+        None, metavar="K", help="Leaders of a node, for a large Allreduce. Also 1,2,4."
     ),
-    slices: str = typer.Option(
-        "512K",
-        "--slice",
-        metavar="SIZE",
-        help="The longest slice of a large Allreduce. Also a list.",
-        rich_help_panel=CLUSTERS,
+    slices: Optional[str] = _cluster(
+        None, "--slice", metavar="SIZE", help="The longest slice of a large Allreduce. Also a list."
     ),
-    packed: str = typer.Option(
-        "4K",
-        metavar="SIZE",
-        help="Blocks of an Alltoall up to this size are packed by leaders.",
-        rich_help_panel=CLUSTERS,
+    packed: Optional[str] = _cluster(
+        None, metavar="SIZE", help="Blocks of an Alltoall up to this size are packed by leaders."
     ),
-    forwarded: str = typer.Option(
-        "256",
+    forwarded: Optional[str] = _cluster(
+        None,
         metavar="SIZE",
         help="Nodes that have no more for each other let others pass it on. Also 0,64K.",
-        rich_help_panel=CLUSTERS,
     ),
-    switch_nodes: int = typer.Option(
-        0,
-        "--switch",
-        metavar="N",
-        help="Nodes of a switch. Default: all.",
-        rich_help_panel=CLUSTERS,
+    switch_nodes: int = _cluster(
+        0, "--switch", metavar="N", help="Nodes of a switch. Default: all."
     ),
-    taper: float = typer.Option(
-        1,
-        metavar="T",
-        help="Bandwidth of a switch's nodes over that of its links: 2 is 2:1.",
-        rich_help_panel=CLUSTERS,
+    taper: float = _cluster(
+        1, metavar="T", help="Bandwidth of a switch's nodes over that of its links: 2 is 2:1."
     ),
-    late: float = typer.Option(
-        0, metavar="US", help="The last node comes so many us late.", rich_help_panel=CLUSTERS
-    ),
+    late: float = _cluster(0, metavar="US", help="The last node comes so many us late."),
 ) -> None:
     if nodes is not None:
         _refuse(context, CHIPS, "is of chips, and --nodes of clusters: leave one of them out")
@@ -217,8 +165,8 @@ def simulate(
     if domains < 1 or cores % domains != 0:
         raise UsageError(f"--domains {domains}: {cores} cores cannot be divided evenly among them")
     default = "odd-even" if name == "iscan" else "numa"
-    placements = _words("--placement", placement or default, PLACEMENTS)
-    algorithms = _words("--algorithm", algorithm, ALGORITHMS)
+    placements = arguments.words("--placement", placement or default, PLACEMENTS)
+    algorithms = arguments.words("--algorithm", algorithm, ALGORITHMS)
     level_list = arguments.numbers("--levels", levels, 0, MOST_LEVELS)
     if name == "iscan" and level_list != [0]:
         raise UsageError("--levels is for trees, and iscan is a chain")
@@ -278,14 +226,6 @@ def _collective(word: str) -> str:
         name = f"i{name}"
     arguments.check_one_of("the collective", name, COLLECTIVES)
     return name
-
-
-def _words(option: str, text: str, known: tuple[str, ...]) -> list[str]:
-    """A list of words, each once."""
-    names = text.lower().split(",")
-    for name in names:
-        arguments.check_one_of(option, name, known)
-    return list(dict.fromkeys(names))
 
 
 def _communication(cores: int, comm_cores: Optional[str], ranks: Optional[str]) -> list[int]:

@@ -10,7 +10,7 @@ from tutti.aggregation import SCATTER, Alltoall, Network
 from tutti.reporters.bench_table import show_time
 from tutti.reporters.quantities import plural, show_bytes
 from tutti.reporters.simulate_plot import STYLES
-from tutti.reporters.text import console, log_times, save_figure, table
+from tutti.reporters.text import console, log_times, plain_axes, save_figure, table
 
 SIZES = [1 << k for k in range(15)]
 TOTALS = [1 << k for k in (8, 10, 12, 14, 16)]
@@ -96,9 +96,7 @@ def draw(path: Path, said: dict[str, Any]) -> None:
     third.set_title(f"Alltoall, {said['nodes']} nodes of {said['ranks']} ranks", fontsize=10)
     _size_axis(third, "bytes of a block", said)
     for panel in (first, second, third):
-        panel.set_axisbelow(True)
-        panel.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
+        plain_axes(panel)
         panel.legend(frameon=False, fontsize=9)
     save_figure(figure, path)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tutti.reporters.checks import machine_line
 from tutti.reporters.quantities import show_bytes
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import plain_axes, save_figure
 
 # Distinguishable without colour as well: dark, orange, grey dashes.
 LINES = (
@@ -64,9 +64,7 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
 def _panel(panel: Any, collective: str, rows: Sequence[dict[str, Any]]) -> None:
     panel.set_title(f"MPI_{collective.capitalize()}".replace("_transpose", ", transpose"))
     panel.set_yscale("log")
-    panel.set_axisbelow(True)
-    panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain_axes(panel, "both")
     if not rows[0]["bytes"]:  # a barrier has one point: bars
         for at, (key, label, style) in enumerate(LINES):
             if rows[0][key] > 0:

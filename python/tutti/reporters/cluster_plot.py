@@ -9,7 +9,7 @@ from typing import Any
 from tutti.reporters.cluster_table import label, title
 from tutti.reporters.quantities import show_bytes
 from tutti.reporters.simulate_plot import STYLES
-from tutti.reporters.text import log_times, save_figure
+from tutti.reporters.text import log_times, plain_axes, save_figure
 
 
 def draw(path: Path, result: dict[str, Any]) -> None:
@@ -38,9 +38,7 @@ def draw(path: Path, result: dict[str, Any]) -> None:
     step = 1 + len(ticks) // 10
     panel.set_xticks(ticks[::step], shown[::step])
     panel.set_xlabel("bytes" if over == "bytes" else "nodes")
-    panel.set_axisbelow(True)
-    panel.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain_axes(panel)
     panel.legend(frameon=False)
     panel.set_title(title(result), fontsize=10)
     save_figure(figure, path)

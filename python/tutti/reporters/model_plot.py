@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import plain_axes, save_figure
 
 GREY = {"color": "#777777", "linestyle": "--", "linewidth": 1.4}
 DARK = {"color": "#222222", "linestyle": "-.", "linewidth": 1.4}
@@ -37,9 +37,7 @@ def draw(path: Path, said: dict[str, Any]) -> None:
         _overlapped(line[1], rows, name, colors)
     for panel in grid.flatten():
         panel.set_xlabel("ranks (the other cores progress communication)")
-        panel.set_axisbelow(True)
-        panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
+        plain_axes(panel, "both")
         panel.legend(frameon=False, fontsize=8, ncols=2)
     save_figure(figure, path)
 

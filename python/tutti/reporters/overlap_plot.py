@@ -10,7 +10,7 @@ from typing import Any
 from tutti.reporters.checks import machine_line
 from tutti.reporters.overlap_table import setting
 from tutti.reporters.quantities import plural, show_bytes
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import plain_axes, save_figure
 
 # The MPI dark, Tutti orange; what communicates and computes in full colour, what only communicates
 # pale.
@@ -64,9 +64,7 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
 def _pair(times: Any, overlaps: Any, name: str, rows: Sequence[dict[str, Any]]) -> None:
     for panel in (times, overlaps):
         panel.set_visible(True)
-        panel.set_axisbelow(True)
-        panel.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
+        plain_axes(panel)
         panel.set_xlim(-0.6, len(rows) - 0.4)
     places = range(len(rows))
     for index, (key, label, color) in enumerate(BARS):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tutti.reporters.simulate_table import levels, title
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import plain_axes, save_figure
 
 # Distinguishable without colour as well.
 STYLES = (
@@ -31,9 +31,7 @@ def draw(path: Path, result: dict[str, Any], overlap: bool) -> None:
     (_bars if one else _lines)(panel, result["cases"], overlap)
     panel.set_ylabel("time (ms)")
     panel.set_ylim(bottom=0)
-    panel.set_axisbelow(True)
-    panel.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
+    plain_axes(panel)
     panel.legend(frameon=False)
     panel.set_title(title(result), fontsize=10)
     save_figure(figure, path)

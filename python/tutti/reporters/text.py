@@ -38,6 +38,13 @@ def write_file(path: Path, content: str) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
+def plain_axes(panel: Any, grid: str = "y") -> None:
+    """Without a frame, and with faint lines behind what is drawn: along x, y or both axes."""
+    panel.set_axisbelow(True)
+    panel.grid(True, axis=grid, color="#dddddd", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
 def log_times(panel: Any) -> None:
     """A logarithmic axis of times in us, with plain numbers at 1, 2 and 5 of each decade."""
     from matplotlib import ticker

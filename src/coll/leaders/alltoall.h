@@ -27,20 +27,17 @@ class PackedExchange {
         sent_(all.map, work.out),
         received_(all.map, work.in),
         forwards_(Forwarding<F, W>::is_worth_it(all.map, work.bytes(), all.way.forwarded_bytes)),
-        lends_(near_ > 1 && near_ * sent_.bytes() > limits::gathered_alltoall_bytes),
-        // What a leader sends has a block of each member in turn.
-        in_turn_(layout::Typemap(work.bytes())
-                     .resized(0, static_cast<std::ptrdiff_t>(near_ * work.bytes()))) {
-    straight_out_ = work.in_place ? nullptr : sent_.as_they_lie();
-    straight_in_ = received_.as_they_lie();
-    most_ = std::max(sent_.bytes(), received_.bytes());
+        most_(std::max(sent_.bytes(), received_.bytes())),
+        passing_(near_ > 1 ? near_ * most_ : 0),
+        lends_(is_worth_lending()),
+        straight_out_(work.in_place ? nullptr : sent_.as_they_lie()),
+        straight_in_(received_.as_they_lie()) {
     if (!all.leads()) return;
     const std::size_t forwarded =
         forwards_ ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
-    const std::size_t passing = near_ > 1 ? near_ * most_ : 0;
-    outgoing_ = all.wire.scratch(2 * passing + forwarded + own_bytes());
-    incoming_ = outgoing_ + passing;
-    forwarded_ = incoming_ + passing;
+    outgoing_ = all.wire.scratch(2 * passing_ + forwarded + own_bytes());
+    incoming_ = outgoing_ + passing_;
+    forwarded_ = incoming_ + passing_;
     place(forwarded_ + forwarded);
     if (near_ > 1) return;
     outgoing_ = out_;
@@ -53,6 +50,16 @@ class PackedExchange {
   }
 
  private:
+  // Whether members put in and take out their blocks themselves. They meet once more for that, and
+  // without it the leader copies all of them twice. They meet in vain if its memory is not shared.
+  [[nodiscard]] bool is_worth_lending() const {
+    const choice::Costs& costs = all_.fabric.costs();
+    const std::size_t copied = 2 * near_ * sent_.bytes();
+    return near_ > 1 && copied >= limits::shared_bytes &&
+           choice::copies_ns(costs, static_cast<double>(copied)) >
+               choice::meeting_ns(costs, all_.fabric.size());
+  }
+
   // Where this rank's blocks lie node by node, if they do not do so themselves.
   [[nodiscard]] std::size_t own_bytes() const {
     return (std::size_t{straight_out_ == nullptr} + (straight_in_ == nullptr)) * most_;
@@ -121,9 +128,13 @@ class PackedExchange {
   Task hand_in() {
     if (near_ == 1) co_return;
     const Block mine{out_, sent_.bytes(), nullptr};
+    // What a leader sends has a block of each member in turn.
+    const layout::Layout in_turn(
+        layout::Typemap(work_.bytes())
+            .resized(0, static_cast<std::ptrdiff_t>(near_ * work_.bytes())));
     std::vector<Block> places;
     for (std::size_t q = 0; all_.leads() && q < near_; ++q)
-      places.push_back({outgoing_ + q * work_.bytes(), mine.bytes, &in_turn_});
+      places.push_back({outgoing_ + q * work_.bytes(), mine.bytes, &in_turn});
     const Work work{.count = mine.bytes,
                     .root = all_.leading_place(),
                     .out = std::span(&mine, 1),
@@ -154,9 +165,8 @@ class PackedExchange {
     const Step step = f.next_step();
     const int leader = all_.leading_place();
     if (all_.leads()) {
-      f.populate(outgoing_, near_ * most_);
-      const std::size_t passing = near_ * most_;
-      lent_ = {f.offer(outgoing_, 2 * passing), passing};
+      f.populate(outgoing_, passing_);
+      lent_ = {f.offer(outgoing_, 2 * passing_), passing_};
       co_await f.room(step);
       f.post(step, bytes_of(lent_));
     } else {
@@ -255,12 +265,12 @@ class PackedExchange {
   const Work& work_;
   std::size_t near_, place_;  // members of this node, and this one's place among them
   Packed sent_, received_;
-  bool forwards_;  // other nodes pass on what goes from one to another
-  bool lends_;     // members reach the leader's memory
-  layout::Layout in_turn_;
-  std::byte *straight_out_, *straight_in_;  // this rank's blocks, if they lie node by node
-  std::size_t most_;                        // bytes that a rank sends or receives
-  std::byte *out_ = nullptr, *in_ = nullptr;
+  bool forwards_;        // other nodes pass on what goes from one to another
+  std::size_t most_;     // bytes that a rank sends or receives
+  std::size_t passing_;  // and those that pass its leader, each way
+  bool lends_;           // members put them into the leader's memory, and take them from there
+  std::byte *straight_out_, *straight_in_;    // this rank's blocks, if they lie node by node
+  std::byte *out_ = nullptr, *in_ = nullptr;  // where they do so at last
   // Of leaders: what goes out, what comes in, and messages of others.
   std::byte *outgoing_ = nullptr, *incoming_ = nullptr, *forwarded_ = nullptr;
   Lent lent_{};

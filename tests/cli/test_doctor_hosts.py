@@ -49,7 +49,7 @@ class Hosts:
         """The lines that are the same everywhere, up to what the tests change."""
         library = f"{self.home}/lib/libtutti.so"
         checks = CHECKS.format(library=library, launcher=self.mpi.launcher)
-        return [counts, machines, *checks.splitlines()]
+        return f"{counts}\n{machines}\n{checks}".splitlines()
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ Run with .venv/bin/python; with --check it only says whether the file is up to d
 
 from __future__ import annotations
 
-import re
+import ast
+import subprocess
 import sys
 
 from rig import ROOT
@@ -16,8 +17,8 @@ from tutti.reporters.options import Row, markdown
 
 TABLE = ROOT / "src" / "base" / "options.def"
 PAGE = ROOT / "docs" / "options.md"
-# As the C preprocessor reads it: (accessor, type, default, meaning).
-OPTION = re.compile(r'^TUTTI_OPTION\((\w+), (\w+), "(.*?)", "(.*)"\)$', re.MULTILINE)
+# What makes the preprocessor write a row of the table as a Python tuple, strings beside each other.
+AS_TUPLE = "-DTUTTI_OPTION(name,type,fallback,meaning)=(#name,#type,fallback,meaning),"
 HEAD = """<!-- Written by scripts/gen_docs.py from src/base/options.def. -->
 # Options
 
@@ -29,10 +30,16 @@ Sizes may be written 8, 32K, 4M or 1G; a flag is 0 or 1.
 """
 
 
+def rows() -> list[tuple[str, str, str, str]]:
+    """(accessor, type, default, meaning) of each option, as the C preprocessor reads the table."""
+    words = ["c++", "-E", "-P", "-xc++", f"-I{ROOT / 'src'}", AS_TUPLE, str(TABLE)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return list(ast.literal_eval(f"[{done.stdout}]"))
+
+
 def page() -> str:
     """The page as it should be."""
-    rows = OPTION.findall(TABLE.read_text())
-    return HEAD + markdown(Row(variable(name), *rest) for name, *rest in rows)
+    return HEAD + markdown(Row(variable(name), *rest) for name, *rest in rows())
 
 
 def main() -> int:

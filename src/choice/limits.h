@@ -33,6 +33,8 @@ inline constexpr std::size_t whole_bytes = 8 * kib;
 inline constexpr std::size_t least_bcast_piece_bytes = 4 * kib;
 inline constexpr std::size_t most_bcast_piece_bytes = segment::staging_bytes / 2;
 inline constexpr std::size_t least_reduce_piece_bytes = 2 * kib;
+// Each member of a call that lists its blocks gets an entry in a slot: for more there is no room.
+inline constexpr int most_listed_ranks = 1024;
 
 // Chunks that anybody may take: a smaller one costs more in claims, and streams of copies end; with
 // a larger one the others wait for the last. A kernel's copy costs more to begin.

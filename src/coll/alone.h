@@ -2,7 +2,8 @@
 // The collectives of a communicator of one rank: what is sent is received.
 #pragma once
 
-#include "coll/coll.h"
+#include "coll/block.h"
+#include "coll/work.h"
 
 namespace tutti::coll {
 namespace detail {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "base/collective.h"
-#include "fabric/fabric.h"
 #include "fabric/messages.h"
+#include "fabric/route.h"
 
 namespace tutti::engine {
 

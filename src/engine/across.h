@@ -9,25 +9,12 @@
 
 #include "choice/contest.h"
 #include "choice/plans.h"
-#include "coll/leaders/way.h"
 #include "coll/work.h"
+#include "engine/links.h"
 #include "fabric/message_wire.h"
-#include "fabric/node_map.h"
 #include "progress/in_order_queue.h"
 
 namespace tutti::engine {
-
-// How such a team meets.
-struct Links {
-  fabric::NodeMap map;
-  // Of blocking collectives, and of nonblocking ones; members are ranks in `map`.
-  std::shared_ptr<fabric::Messages> messages, background_messages;
-  bool any_thread = false;  // may send and receive the latter, or only the rank's own
-  bool strict = false;      // as Node::strict(), but of all nodes
-  // Blocking collectives are the MPI's where that is faster, and nonblocking ones always.
-  bool contested = false;
-  coll::leaders::Way way = {};
-};
 
 class Across {
  public:

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "coll/coll.h"
+#include "base/collective.h"
 
 namespace tutti::engine {
 
 struct CallSignature {
-  coll::Collective collective;
+  Collective collective;
   int root = 0;
   int op = 0;  // as Work::op
   std::uint64_t bytes = 0;
@@ -21,7 +21,7 @@ struct CallSignature {
            static_cast<std::uint64_t>(op & 0xf) << 42 | (bytes & bytes_mask);
   }
   static constexpr CallSignature decode(std::uint64_t word) {
-    return {static_cast<coll::Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 46 & 0xfff),
+    return {static_cast<Collective>(word >> 58 & 0x1f), static_cast<int>(word >> 46 & 0xfff),
             static_cast<int>(word >> 42 & 0xf), word & bytes_mask};
   }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/base.h"
+#include "engine/team_member.h"
 
 namespace tutti::engine {
 namespace {
@@ -39,7 +40,7 @@ const void* written_by(const coll::Work& work) {
   return work.recv != nullptr ? work.recv : work.send;
 }
 
-choice::Learner::Choice choose_stores(choice::Learner& learner, coll::Collective collective,
+choice::Learner::Choice choose_stores(choice::Learner& learner, Collective collective,
                                       coll::Work& work, std::size_t moved, std::size_t distance) {
   static const coll::Stores* const wanted = wanted_stores();
   if (wanted != nullptr) [[unlikely]] {
@@ -54,14 +55,14 @@ choice::Learner::Choice choose_stores(choice::Learner& learner, coll::Collective
 }
 
 // Collectives in which one member's buffer decides for all, and whose buffer that is.
-int who_decides(coll::Collective collective, const coll::Work& work) {
+int who_decides(Collective collective, const coll::Work& work) {
   switch (collective) {
-    case coll::Collective::bcast:
+    case Collective::bcast:
       return work.root;
-    case coll::Collective::reduce:
-    case coll::Collective::allreduce:
-    case coll::Collective::reduce_scatter:
-    case coll::Collective::reduce_scatter_block:
+    case Collective::reduce:
+    case Collective::allreduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       return 0;
     default:
       return -1;
@@ -88,13 +89,13 @@ void learn(const Pending& pending) {
                                        pending.worked_bytes);
 }
 
-Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& work,
-                     std::size_t moved) {
+Choices TeamMember::choose(bool blocking, Collective collective, coll::Work& work,
+                           std::size_t moved) {
   Choices choices;
   Learners& learned = learners();
   const std::size_t distance = learned.distances.of(written_by(work), moved);
   work.cico = false;
-  if (node_->transports().may_cico && work.operands == nullptr &&
+  if (node()->transports().may_cico && work.operands == nullptr &&
       who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
     const bool small = moved < limits::copied_bytes;
     // Which way is faster shows in the time that all members take, and only blocking calls have it.
@@ -110,7 +111,7 @@ Choices Team::choose(bool blocking, coll::Collective collective, coll::Work& wor
   return choices;
 }
 
-bool Team::leaves(coll::Collective collective, const coll::Work& work) {
+bool TeamMember::leaves(Collective collective, const coll::Work& work) {
   choice::Contest* const contest = across_->contest(collective, work.bytes());
   if (contest == nullptr) return false;
   if (contest->is_due()) {
@@ -134,7 +135,7 @@ bool Team::leaves(coll::Collective collective, const coll::Work& work) {
 }
 
 // Whether only the kernel reaches some of my buffers, and the others can be mapped.
-bool Team::only_kernel_reaches(const coll::Work& work) const {
+bool TeamMember::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for
   fabric::Transport worst = fabric::Transport::mapped;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})

@@ -2,7 +2,7 @@
 // What a member learns from its calls: which stores, and which way, are the faster ones.
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/pending.h"
 
 namespace tutti::engine {
 

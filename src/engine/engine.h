@@ -3,25 +3,26 @@
 // MPI is an Exchange when groups meet. Words: docs/glossary.md.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "base/status.h"
-#include "choice/learned.h"
-#include "choice/plans.h"
-#include "coll/coll.h"
+#include "base/collective.h"
+#include "coll/work.h"
 #include "engine/account.h"
-#include "engine/across.h"
-#include "engine/call_signature.h"
-#include "engine/error_reporter.h"
+#include "engine/error_code.h"
 #include "engine/exchange.h"
-#include "engine/leaving.h"
-#include "engine/node.h"
-#include "fabric/node.h"
-#include "progress/progress.h"
+
+namespace tutti::progress {
+class Driver;
+}
 
 namespace tutti::engine {
+
+struct Links;
+class Node;
+struct Pending;
 
 // Of this process so far.
 [[nodiscard]] Account account();
@@ -30,19 +31,6 @@ namespace tutti::engine {
 // before any did.
 [[nodiscard]] const char* last_way();
 void forget_last_way();  // so that one sees when the next call went to the MPI
-
-// What a member has chosen for a call of its own, and will learn from.
-struct Choices {
-  choice::Learner::Choice stores;  // plain or streaming
-  choice::Learner::Choice cico;    // the kernel's copy or the node segment
-};
-
-// A nonblocking collective, from Team::start() to Team::finish().
-struct Pending : progress::Operation {
-  Choices choices;
-  std::uint64_t number = 0;                      // of its start, see engine/leaving.h
-  ErrorCode error_code = ErrorCode::peer_error;  // of one that has not succeeded
-};
 
 // This process's; lives to its end.
 [[nodiscard]] progress::Driver& driver();
@@ -55,7 +43,7 @@ void let_go_of_peers();
 
 // A group of ranks that call collectives together, as one member sees it. Those of one node have
 // desks there; where there are several nodes, their leaders send each other messages.
-class Team : public std::enable_shared_from_this<Team> {
+class Team {
  public:
   // Collective over the group. Returns nullptr on all members alike when they cannot be a team;
   // `why` then says in one clause why. `home` is the Node joined at start, if any. A group with
@@ -70,35 +58,37 @@ class Team : public std::enable_shared_from_this<Team> {
                                                   std::uint64_t name, std::vector<int> members,
                                                   int rank, bool has_devices, const char*& why,
                                                   std::unique_ptr<Links> links = nullptr);
-  ~Team();
+  virtual ~Team() = default;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
 
   // Runs a blocking collective, whose arguments were checked. The members must agree on all but
   // buffers and stores. A member that notices an error says so on standard error. After `left` the
   // MPI is to do the call. The team fills in the local choices and the order in `work`.
-  ErrorCode run(coll::Collective collective, coll::Work& work);
-  ErrorCode run(coll::Collective collective, const coll::Work& work) {
+  virtual ErrorCode run(Collective collective, coll::Work& work) = 0;
+  ErrorCode run(Collective collective, const coll::Work& work) {
     coll::Work own = work;
     return run(collective, own);
   }
 
   // Whether run() can perform a checked call; the same on all members. A team of one node can all.
   // The first says of a call whose arguments are not known yet that the second may be asked.
-  [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const {
-    return across_ == nullptr || across_->performs(collective, blocking);
+  [[nodiscard]] bool performs(Collective collective, bool blocking) const {
+    return !spans_nodes_ || performs_across(collective, blocking);
   }
-  [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const {
-    return across_ == nullptr || across_->performs(collective, work);
+  [[nodiscard]] bool performs(Collective collective, const coll::Work& work) const {
+    return !spans_nodes_ || performs_across(collective, work);
   }
-  [[nodiscard]] bool spans_nodes() const { return across_ != nullptr; }
+  [[nodiscard]] bool spans_nodes() const { return spans_nodes_; }
 
   // Whether any member has called this with `mine`, for a blocking call that all are in. The
   // members must agree on all but `mine`. False after an error, which run() will then meet.
-  [[nodiscard]] bool any(coll::Collective collective, const coll::Work& work, bool mine);
+  [[nodiscard]] virtual bool any(Collective collective, const coll::Work& work, bool mine) = 0;
   // Whether the MPI is to do this call, as it does it faster, or as that is to be found out. Only
   // for a blocking call that run() can perform, of a team of several nodes, that all are in. Gives
   // this thread's next choice::Turn where it counts. False after an error, which run() will then
   // meet.
-  [[nodiscard]] bool leaves(coll::Collective collective, const coll::Work& work);
+  [[nodiscard]] virtual bool leaves(Collective collective, const coll::Work& work) = 0;
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.
@@ -107,9 +97,9 @@ class Team : public std::enable_shared_from_this<Team> {
   //  3. Then comes end_start().
   // When `pending` comes back from the driver, a thread of the rank calls finish(), in any order.
   // A `pending` that has failed keeps its team.
-  [[nodiscard]] ErrorCode may_start(coll::Collective collective, const coll::Work& work);
-  void start(Pending& pending);
-  void end_start() { background_->leaving.end(); }
+  [[nodiscard]] virtual ErrorCode may_start(Collective collective, const coll::Work& work) = 0;
+  virtual void start(Pending& pending) = 0;
+  virtual void end_start() = 0;
   static ErrorCode finish(Pending& pending);
 
   // To be called when the communicator is gone: nothing new will come, what is under way goes on.
@@ -118,8 +108,8 @@ class Team : public std::enable_shared_from_this<Team> {
 
   // The program has revoked the communicator (MPIX_Comm_revoke): members that wait are told, and
   // nothing more is begun. The MPI's own collectives say what is to be said.
-  void revoke();
-  [[nodiscard]] bool revoked() const;  // by any member
+  virtual void revoke() = 0;
+  [[nodiscard]] virtual bool revoked() const = 0;  // by any member
 
   // Some member had a device runtime when the team was made.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
@@ -127,70 +117,29 @@ class Team : public std::enable_shared_from_this<Team> {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
-  [[nodiscard]] const Account& account_so_far() const { return account_; }
+  [[nodiscard]] virtual const Account& account_so_far() const = 0;
   // How many blocking calls, and how many nonblocking ones, there have been. It is the same on all
   // members.
-  [[nodiscard]] std::uint32_t calls() const {
-    return static_cast<std::uint32_t>(leaving_.number());
-  }
-  [[nodiscard]] std::uint32_t starts() const {
-    return static_cast<std::uint32_t>(background_->leaving.number());
-  }
+  [[nodiscard]] virtual std::uint32_t calls() const = 0;
+  [[nodiscard]] virtual std::uint32_t starts() const = 0;
+
+ protected:
+  Team(std::shared_ptr<Node> node, int rank, int size, bool has_devices, bool spans_nodes)
+      : node_(std::move(node)),
+        rank_(rank),
+        size_(size),
+        has_devices_(has_devices),
+        spans_nodes_(spans_nodes) {}
 
  private:
-  Team(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-       bool has_devices, std::unique_ptr<Links> links = nullptr);
+  // For a team that spans nodes.
+  [[nodiscard]] virtual bool performs_across(Collective collective, bool blocking) const = 0;
+  [[nodiscard]] virtual bool performs_across(Collective collective,
+                                             const coll::Work& work) const = 0;
 
-  // Inlined into both of its callers, so that traces cost nothing where there are none.
-  [[gnu::always_inline]] ErrorCode run_now(coll::Collective collective, coll::Work& work);
-  ErrorCode run_traced(coll::Collective collective, coll::Work& work);
-  // Fills in the local choices in `work`.
-  [[nodiscard]] Choices choose(bool blocking, coll::Collective collective, coll::Work& work,
-                               std::size_t moved);
-  [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
-  [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
-  void count(coll::Collective collective, std::size_t moved);
-  [[nodiscard]] bool ask(coll::Collective collective, const coll::Work& work,
-                         const coll::Work& question);
-  [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }
-  // Among the members of this node.
-  [[nodiscard]] int place() const { return fabric_.rank(); }
-  [[nodiscard]] ErrorCode refuse(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] ErrorCode fail(coll::Collective collective, const coll::Work& work);
-  [[nodiscard]] ErrorCode answer(bool left, coll::Collective collective, const coll::Work& work);
-
-  // What nonblocking collectives need; made for the first of them.
-  struct Background {
-    explicit Background(Team& team);
-    std::span<fabric::Desk* const> desks;
-    ErrorReporter reporter;
-    progress::InOrderQueue queue;
-    Leaving leaving;
-  };
-  void fall(Pending& first);
-  void publish(std::uint64_t call);
-
-  std::shared_ptr<Node> node_;
-  std::uint64_t slice_;
-  std::vector<int> members_;          // of this node: ranks in the node
-  int rank_, size_;                   // of the whole team
-  std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
-  ErrorReporter reporter_;
-  std::shared_ptr<const choice::Plans> plans_;
-  fabric::NodeHost host_;
-  fabric::NodeFabric fabric_;
-  std::unique_ptr<Across> across_;  // where there are several nodes
-  Leaving leaving_;
-  // The last call of ask(), and how the run() that follows ends where it cannot begin.
-  struct {
-    std::uint64_t call = 0;
-    ErrorCode outcome = ErrorCode::none;
-  } asked_;
-  bool strict_;  // all calls are compared before each
-  bool has_devices_;
-  coll::Order order_;
-  Account account_;
-  std::unique_ptr<Background> background_;
+  const std::shared_ptr<Node> node_;
+  const int rank_, size_;  // of the whole team
+  const bool has_devices_, spans_nodes_;
   std::atomic<bool> disbanded_{false};
 };
 

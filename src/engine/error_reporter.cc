@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "base/base.h"
-#include "engine/engine.h"
+#include "engine/account.h"
+#include "engine/call_signature.h"
 
 namespace tutti::engine {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "choice/plans.h"
-#include "coll/coll.h"
+#include "coll/work.h"
 #include "engine/exchange.h"
 #include "memory/memory.h"
 #include "progress/progress.h"

@@ -32,6 +32,7 @@
 #include <span>
 
 #include "choice/costs.h"
+#include "fabric/route.h"
 #include "fabric/task.h"
 #include "memory/memory.h"
 #include "segment/segment.h"
@@ -44,15 +45,6 @@ using segment::Step;
 
 using Bytes = std::span<const std::byte>;
 inline constexpr std::int64_t no_chunk = -1;
-
-// How a collective moved its bytes, for the account. `messages`: between nodes, whatever the way
-// inside them.
-enum class Route : std::uint8_t { line, staged, mapped, copied, messages };
-inline constexpr std::size_t route_count = 5;
-
-// Who runs a nonblocking algorithm: the rank itself, while it waits or tests, or its progress
-// thread. Either may, unless the algorithm has said which.
-enum class Executor : std::uint8_t { either, rank, progress };
 
 template <class A>
 concept Awaitable = requires(A awaitable) {

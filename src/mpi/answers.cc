@@ -3,6 +3,7 @@
 
 #include "coll/alone.h"
 #include "engine/engine.h"
+#include "fabric/upkeep.h"
 #include "mpi/communicators.h"
 #include "mpi/started.h"
 

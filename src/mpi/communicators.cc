@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 #include "engine/engine.h"
+#include "engine/links.h"
+#include "engine/node.h"
 #include "mpi/devices.h"
 
 namespace tutti::mpi {

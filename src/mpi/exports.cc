@@ -17,6 +17,7 @@
 #include "mpi/tools.h"
 #include "mpi/words.h"
 #include "os/futex.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 namespace {

@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "choice/contest.h"
-#include "coll/exchange/header.h"
+#include "choice/limits.h"
 #include "engine/engine.h"
+#include "fabric/upkeep.h"
 #include "mpi/allocations.h"
 #include "mpi/answers.h"
 #include "mpi/arguments.h"
@@ -96,7 +97,7 @@ class Front {
   // For a collective in which every member says something of every other.
   [[nodiscard, gnu::always_inline]] bool find_listing_team(Call<H>& call, Collective collective) {
     if (!find_team(call, collective)) return false;
-    if (call.size <= coll::exchange::most_listed) return true;
+    if (call.size <= limits::most_listed_ranks) return true;
     return leave(call, "too many ranks for this collective");
   }
   bool leave(const Call<H>& call, const char* why) { return answers.leave(call, why); }

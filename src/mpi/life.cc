@@ -8,6 +8,7 @@
 #include "mpi/datatypes.h"
 #include "mpi/requests.h"
 #include "os/affinity.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 namespace {

@@ -2,6 +2,8 @@
 #include "mpi/looks.h"
 
 #include "engine/engine.h"
+#include "fabric/upkeep.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 

@@ -26,7 +26,7 @@ H handle_from(std::uint64_t bits) {
 }
 
 template <class H>
-struct Native : Completing<H> {
+struct Native : Completing<H>, Messaging<H, int> {
 #define TUTTI_NATIVE(symbol, name, parameters) int(*name) parameters;
 #include "mpi/native.def"
 #undef TUTTI_NATIVE
@@ -38,6 +38,7 @@ struct Native : Completing<H> {
   Forms<H, Count, Aint> large;
   Forms<H, int, int, void*> small_started;
   Forms<H, Count, Aint, void*> large_started;
+  Messaging<H, Count> large_messaging;
 
   Family family;
   H world, self_comm, null_comm;
@@ -68,6 +69,15 @@ struct Native : Completing<H> {
     }
   }
 };
+
+// What sends and receives, in the caller's form.
+template <class N, class H>
+[[nodiscard]] const Messaging<H, N>& messaging(const Native<H>& native) {
+  if constexpr (std::is_same_v<N, int>)
+    return native;
+  else
+    return native.large_messaging;
+}
 
 // A status of any family.
 struct AnyStatus {

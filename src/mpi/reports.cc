@@ -7,11 +7,13 @@
 #include "base/base.h"
 #include "commons/commons.h"
 #include "engine/engine.h"
+#include "engine/node.h"
 #include "mpi/absentees.h"
 #include "mpi/communicators.h"
 #include "mpi/devices.h"
 #include "mpi/ledger.h"
 #include "mpi/world.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 

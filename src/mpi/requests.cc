@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "fabric/upkeep.h"
 #include "mpi/piecemeal.h"
 
 namespace tutti::mpi {

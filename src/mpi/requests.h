@@ -14,6 +14,7 @@
 #include "mpi/entries.h"
 #include "mpi/started.h"
 #include "mpi/world.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/pending.h"
 #include "fabric/task.h"
 #include "mpi/call.h"
 #include "mpi/entries.h"

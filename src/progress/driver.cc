@@ -3,11 +3,13 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "arch/arch.h"
 #include "base/base.h"
 #include "fabric/upkeep.h"
 #include "os/os.h"
+#include "progress/in_order_queue.h"
 #include "progress/progress.h"
 
 namespace tutti::progress {

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "coll/coll.h"
+#include "coll/work.h"
 #include "fabric/messages.h"
+#include "fabric/route.h"
 #include "trace/trace.h"
 
 namespace tutti::progress {

@@ -15,7 +15,6 @@
 
 #include "os/affinity.h"
 #include "os/mutex.h"
-#include "progress/in_order_queue.h"
 #include "progress/operation.h"
 #include "segment/sleeper.h"
 

@@ -13,7 +13,11 @@ from tutti.commands.config import variable
 from tutti.reporters import options
 
 TABLE = (ROOT / "src" / "base" / "options.def").read_text()
-NAMES = re.findall(r"^TUTTI_OPTION\((\w+), \w+, ", TABLE, re.MULTILINE)
+COLLECTIVES = (ROOT / "src" / "base" / "collectives.def").read_text()
+NAMES = [
+    *re.findall(r"^TUTTI_OPTION\((\w+), \w+, ", TABLE, re.MULTILINE),
+    *re.findall(r"^TUTTI_(?:COLLECTIVE|BARRIER)\((\w+), ", COLLECTIVES, re.MULTILINE),
+]
 
 
 def test_every_option_is_there(tutti):
@@ -21,7 +25,8 @@ def test_every_option_is_there(tutti):
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     assert lines[0].split() == ["variable", "value", "default", "meaning"]
-    assert [line.split()[0] for line in lines[1:]] == [f"TUTTI_{name.upper()}" for name in NAMES]
+    variables = [line.split()[0] for line in lines[1:]]
+    assert sorted(variables) == sorted(f"TUTTI_{name.upper()}" for name in NAMES)
 
 
 def test_values_come_from_the_environment(tutti):

@@ -3,16 +3,33 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, ROOT
+
+VERSION = "0.1.0"
 
 
 def test_version(tutti):
     result = tutti("--version")
-    assert (result.code, result.out) == (0, "tutti 0.1.0\n")
+    assert (result.code, result.out) == (0, f"tutti {VERSION}\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("pyproject.toml", r'^version = "(.+)"$'),
+        ("CMakeLists.txt", r"^project\(tutti VERSION (\S+) "),
+        ("README.md", r"This is version (\d[\d.]*\d)"),
+        ("CHANGES.md", r"^## \[(\d\S*)\] - \d{4}-\d{2}-\d{2}$"),  # the newest comes first
+    ],
+)
+def test_every_file_has_that_version(file, pattern):
+    found = re.search(pattern, (ROOT / file).read_text(), re.MULTILINE)
+    assert found is not None and found[1] == VERSION
 
 
 @pytest.mark.parametrize("words", [[], ["--help"]])

@@ -6,6 +6,10 @@
 
 #include "commons/commons.h"
 #include "engine/engine.h"
+#include "engine/node.h"
+#include "engine/pending.h"
+#include "fabric/node.h"
+#include "progress/progress.h"
 #include "support/fork_ranks.h"
 #include "support/scene.h"
 

@@ -54,7 +54,7 @@ TEST(ManyRanks, ABarrierOfTheLargestTeamEnds) {
 TEST(ManyRanks, OperandsThatARootGathersNeedNoTable) {
   for (const Algorithm& algorithm : all_algorithms<SimFabric>())
     if (name_of<SimFabric>(algorithm) == "Reduce_late_gathered")
-      play(2 * coll::exchange::most_listed, algorithm, 520, 0, segment::slots + 1);
+      play(2 * limits::most_listed_ranks, algorithm, 520, 0, segment::slots + 1);
 }
 
 }  // namespace

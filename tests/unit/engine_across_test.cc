@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "choice/contest.h"
+#include "engine/links.h"
+#include "fabric/message_wire.h"
 #include "support/leaders.h"
 #include "support/pipe_messages.h"
 #include "support/teams.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "engine/leaving.h"
 #include "support/teams.h"
 #include "support/thread_ranks.h"
 

@@ -13,6 +13,8 @@
 #include "commons/commons.h"
 #include "commons/heap.h"
 #include "engine/engine.h"
+#include "engine/node.h"
+#include "engine/pending.h"
 #include "os/os.h"
 #include "os/program.h"
 #include "support/denied.h"

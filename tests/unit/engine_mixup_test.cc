@@ -22,8 +22,7 @@ using Calls = std::string;
 
 // What the n-th blocking and nonblocking collective say of themselves.
 std::uint64_t call_of(bool blocking, std::uint64_t number) {
-  return CallSignature{.collective = coll::Collective::bcast, .bytes = 2 * number + blocking}
-      .encode();
+  return CallSignature{.collective = Collective::bcast, .bytes = 2 * number + blocking}.encode();
 }
 
 class Player {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "progress/in_order_queue.h"
 #include "progress/progress.h"
 #include "support/plans.h"
 #include "support/scene.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "progress/in_order_queue.h"
 #include "progress/progress.h"
 #include "support/count_syscalls.h"
 #include "support/plans.h"

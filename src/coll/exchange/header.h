@@ -48,9 +48,7 @@ struct Entry {
   Card card;
   std::uint64_t bytes = 0;
 };
-// A table for more members than this does not fit a slot.
-inline constexpr int most_listed = 1024;
-static_assert(most_listed * sizeof(Entry) <= segment::staging_bytes);
+static_assert(limits::most_listed_ranks * sizeof(Entry) <= segment::staging_bytes);
 
 // body(begin, bytes) for pieces of at most limits::bounce_bytes, cut where the layout likes it.
 template <class Body>

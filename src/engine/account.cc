@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/account.h"
+
+#include <cctype>
+#include <cstdio>
+
+namespace tutti::engine {
+namespace {
+
+constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma",
+                                                          "messages"};
+
+}  // namespace
+
+Account& Account::operator+=(const Account& other) {
+  for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += other.bytes[i];
+  for (std::size_t i = 0; i < route_bytes.size(); ++i) route_bytes[i] += other.route_bytes[i];
+  for (std::size_t i = 0; i < messages.size(); ++i) messages[i] += other.messages[i];
+  for (std::size_t i = 0; i < message_bytes.size(); ++i) message_bytes[i] += other.message_bytes[i];
+  return *this;
+}
+
+std::array<char, 32> name_of_kind(std::size_t kind) {
+  std::array<char, 32> name{};
+  const bool blocking = kind < collective_count;
+  const auto collective = static_cast<Collective>(blocking ? kind : kind - collective_count);
+  std::snprintf(name.data(), name.size(), "%s%s", blocking ? "" : "I", name_of(collective));
+  if (!blocking) name[1] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[1])));
+  return name;
+}
+
+const char* Account::add(std::size_t kind, std::size_t moved, fabric::Route route) {
+  const auto way = static_cast<std::size_t>(route);
+  ++calls[kind];
+  bytes[kind] += moved;
+  route_bytes[way] += moved;
+  return route_names[way];
+}
+
+void Account::add(std::size_t kind, const fabric::Sent& sent) {
+  messages[kind] += sent.messages;
+  message_bytes[kind] += sent.bytes;
+}
+
+}  // namespace tutti::engine

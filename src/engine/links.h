@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "coll/leaders/way.h"
+#include "fabric/messages.h"
+#include "fabric/node_map.h"
+
+namespace tutti::engine {
+
+// How a team of several nodes meets.
+struct Links {
+  fabric::NodeMap map;
+  // Of blocking collectives, and of nonblocking ones; members are ranks in `map`.
+  std::shared_ptr<fabric::Messages> messages, background_messages;
+  bool any_thread = false;  // may send and receive the latter, or only the rank's own
+  bool strict = false;      // as Node::strict(), but of all nodes
+  // Blocking collectives are the MPI's where that is faster, and nonblocking ones always.
+  bool contested = false;
+  coll::leaders::Way way = {};
+};
+
+}  // namespace tutti::engine

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team, as one member has it: the desks of all of them, what it waits and reports by, and who is
+// on other nodes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "choice/plans.h"
+#include "engine/across.h"
+#include "engine/engine.h"
+#include "engine/error_reporter.h"
+#include "engine/leaving.h"
+#include "engine/node.h"
+#include "engine/pending.h"
+#include "fabric/node.h"
+#include "progress/in_order_queue.h"
+
+namespace tutti::engine {
+
+inline constexpr int desks_each = 2;  // of blocking collectives, and of nonblocking ones
+
+class TeamMember final : public Team, public std::enable_shared_from_this<TeamMember> {
+ public:
+  // As Team::join(), with a slice of the node segment that has `desks_each` desks for each member.
+  TeamMember(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
+             bool has_devices, std::unique_ptr<Links> links = nullptr);
+  ~TeamMember() override;
+
+  ErrorCode run(Collective collective, coll::Work& work) override;
+  [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
+  [[nodiscard]] bool leaves(Collective collective, const coll::Work& work) override;
+  [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
+  void start(Pending& pending) override;
+  void end_start() override { background_->leaving.end(); }
+  void revoke() override;
+  [[nodiscard]] bool revoked() const override;
+  [[nodiscard]] const Account& account_so_far() const override { return account_; }
+  [[nodiscard]] std::uint32_t calls() const override {
+    return static_cast<std::uint32_t>(leaving_.number());
+  }
+  [[nodiscard]] std::uint32_t starts() const override {
+    return static_cast<std::uint32_t>(background_->leaving.number());
+  }
+
+ private:
+  [[nodiscard]] bool performs_across(Collective collective, bool blocking) const override {
+    return across_->performs(collective, blocking);
+  }
+  [[nodiscard]] bool performs_across(Collective collective, const coll::Work& work) const override {
+    return across_->performs(collective, work);
+  }
+
+  // Inlined into both of its callers, so that traces cost nothing where there are none.
+  [[gnu::always_inline]] ErrorCode run_now(Collective collective, coll::Work& work);
+  ErrorCode run_traced(Collective collective, coll::Work& work);
+  // Fills in the local choices in `work`.
+  [[nodiscard]] Choices choose(bool blocking, Collective collective, coll::Work& work,
+                               std::size_t moved);
+  [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
+  [[nodiscard]] bool perform(Collective collective, const coll::Work& work);
+  void count(Collective collective, std::size_t moved);
+  [[nodiscard]] bool ask(Collective collective, const coll::Work& work, const coll::Work& question);
+  [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }
+  // Among the members of this node.
+  [[nodiscard]] int place() const { return fabric_.rank(); }
+  [[nodiscard]] ErrorCode refuse(Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode fail(Collective collective, const coll::Work& work);
+  [[nodiscard]] ErrorCode answer(bool left, Collective collective, const coll::Work& work);
+
+  // What nonblocking collectives need; made for the first of them.
+  struct Background {
+    explicit Background(TeamMember& team);
+    std::span<fabric::Desk* const> desks;
+    ErrorReporter reporter;
+    progress::InOrderQueue queue;
+    Leaving leaving;
+  };
+  void fall(Pending& first);
+  void publish(std::uint64_t call);
+
+  friend Team;  // finish()
+
+  std::uint64_t slice_;
+  std::vector<int> members_;          // of this node: ranks in the node
+  std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
+  ErrorReporter reporter_;
+  std::shared_ptr<const choice::Plans> plans_;
+  fabric::NodeHost host_;
+  fabric::NodeFabric fabric_;
+  std::unique_ptr<Across> across_;  // where there are several nodes
+  Leaving leaving_;
+  // The last call of ask(), and how the run() that follows ends where it cannot begin.
+  struct {
+    std::uint64_t call = 0;
+    ErrorCode outcome = ErrorCode::none;
+  } asked_;
+  bool strict_;  // all calls are compared before each
+  coll::Order order_;
+  Account account_;
+  std::unique_ptr<Background> background_;
+};
+
+}  // namespace tutti::engine

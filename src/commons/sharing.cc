@@ -162,11 +162,10 @@ bool may_move() {
 }
 
 bool share_now(const std::byte* at, std::size_t bytes) {
-  if (!is_alone(at, bytes)) {
+  if (!is_alone(at, bytes) || !may_move()) {
     share_from_birth(at);
     return false;
   }
-  if (!may_move()) return false;
   const os::Uncancelled uncancelled;
   const Sharing sharing;
   return move_all(offset_of(at) / page_bytes, divide_up(offset_of(at) + bytes, page_bytes));

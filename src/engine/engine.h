@@ -64,7 +64,8 @@ class Team {
 
   // Runs a blocking collective, whose arguments were checked. The members must agree on all but
   // buffers and stores. A member that notices an error says so on standard error. After `left` the
-  // MPI is to do the call. The team fills in the local choices and the order in `work`.
+  // MPI is to do the call. The team fills in the local choices and the order in `work`. Where it is
+  // due, the rank then looks after the MPI's messages (fabric/upkeep.h).
   virtual ErrorCode run(Collective collective, coll::Work& work) = 0;
   ErrorCode run(Collective collective, const coll::Work& work) {
     coll::Work own = work;
@@ -94,7 +95,7 @@ class Team {
   //  1. may_start() says `none`, or how the call has ended at once.
   //  2. After `none` comes start(), whose `pending` holds the collective and the work and goes to
   //     the driver. It is left out where the call cannot be started after all.
-  //  3. Then comes end_start().
+  //  3. Then comes end_start(), which looks after the MPI's messages as run() does.
   // When `pending` comes back from the driver, a thread of the rank calls finish(), in any order.
   // A `pending` that has failed keeps its team.
   [[nodiscard]] virtual ErrorCode may_start(Collective collective, const coll::Work& work) = 0;
@@ -118,10 +119,6 @@ class Team {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] const std::shared_ptr<Node>& node() const { return node_; }
   [[nodiscard]] virtual const Account& account_so_far() const = 0;
-  // How many blocking calls, and how many nonblocking ones, there have been. It is the same on all
-  // members.
-  [[nodiscard]] virtual std::uint32_t calls() const = 0;
-  [[nodiscard]] virtual std::uint32_t starts() const = 0;
 
  protected:
   Team(std::shared_ptr<Node> node, int rank, int size, bool has_devices, bool spans_nodes)

@@ -13,6 +13,7 @@
 #include "engine/call_signature.h"
 #include "engine/choosing.h"
 #include "engine/mixup.h"
+#include "fabric/upkeep.h"
 #include "progress/progress.h"
 
 namespace tutti::engine {
@@ -289,9 +290,13 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
 }
 
 ErrorCode TeamMember::run(Collective collective, coll::Work& work) {
+  ErrorCode error_code;
   if (trace::on()) [[unlikely]]
-    return run_traced(collective, work);
-  return run_now(collective, work);
+    error_code = run_traced(collective, work);
+  else
+    error_code = run_now(collective, work);
+  if (error_code == ErrorCode::none) fabric::Upkeep::after_call(calls());
+  return error_code;
 }
 
 ErrorCode TeamMember::run_traced(Collective collective, coll::Work& work) {
@@ -345,6 +350,11 @@ void TeamMember::fall(Pending& first) {
     leaving.break_off();
   else
     leaving.stop_at(first.error_code == ErrorCode::peer_error ? 0 : first.number, truncated);
+}
+
+void TeamMember::end_start() {
+  background_->leaving.end();
+  fabric::Upkeep::after_call(starts());
 }
 
 void TeamMember::start(Pending& pending) {

@@ -34,18 +34,20 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   [[nodiscard]] bool leaves(Collective collective, const coll::Work& work) override;
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;
-  void end_start() override { background_->leaving.end(); }
+  void end_start() override;
   void revoke() override;
   [[nodiscard]] bool revoked() const override;
   [[nodiscard]] const Account& account_so_far() const override { return account_; }
-  [[nodiscard]] std::uint32_t calls() const override {
-    return static_cast<std::uint32_t>(leaving_.number());
-  }
-  [[nodiscard]] std::uint32_t starts() const override {
-    return static_cast<std::uint32_t>(background_->leaving.number());
-  }
 
  private:
+  // How many blocking calls, and how many nonblocking ones, there have been. It is the same on all
+  // members.
+  [[nodiscard]] std::uint32_t calls() const {
+    return static_cast<std::uint32_t>(leaving_.number());
+  }
+  [[nodiscard]] std::uint32_t starts() const {
+    return static_cast<std::uint32_t>(background_->leaving.number());
+  }
   [[nodiscard]] bool performs_across(Collective collective, bool blocking) const override {
     return across_->performs(collective, blocking);
   }

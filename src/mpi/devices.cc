@@ -2,11 +2,11 @@
 #include "mpi/devices.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "base/base.h"
 #include "commons/commons.h"
@@ -21,30 +21,20 @@ std::atomic<Hip*> g_hip{nullptr};
 std::atomic<LevelZero*> g_level_zero{nullptr};
 std::atomic<bool> g_expected{false}, g_copied{false};
 
-// The file of a loaded object whose name has this in it; "" for none. The loader's lock is held, so
-// that only the name is taken.
-struct Search {
-  const char* part;
-  char name[4096];
-};
-int look_at(dl_phdr_info* info, std::size_t, void* into) {
-  auto& search = *static_cast<Search*>(into);
-  const char* slash = std::strrchr(info->dlpi_name, '/');
-  const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-  if (std::strncmp(file, search.part, std::strlen(search.part)) != 0 ||
-      std::strlen(info->dlpi_name) >= sizeof search.name)
-    return 0;
-  std::strcpy(search.name, info->dlpi_name);
-  return 1;
+// TUTTI_GPUS.
+template <class Runtime>
+bool counts() {
+  const std::string_view wish = options().gpus;
+  return wish == "auto" ? Runtime::may_serve() : wish == "1";
 }
 
 // What it has found stays loaded.
 template <class Runtime>
-void find(std::atomic<Runtime*>& found, const char* file) {
+void find(std::atomic<Runtime*>& found) {
   if (found != nullptr) return;
-  Search search{file, ""};
-  if (::dl_iterate_phdr(look_at, &search) == 0) return;
-  void* const library = ::dlopen(search.name, RTLD_NOLOAD | RTLD_LAZY);
+  const std::string file = os::loaded_file(Runtime::file);
+  if (file.empty() || !counts<Runtime>()) return;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   if (library == nullptr) return;
   auto* const runtime = new Runtime;
   if (runtime->load(library))
@@ -98,9 +88,9 @@ Found look() {
   if (now == 0 || now != seen) {
     // A load that another thread is in the midst of is waited for.
     if (void* const self = ::dlopen(nullptr, RTLD_NOLOAD | RTLD_LAZY)) ::dlclose(self);
-    find(g_cuda, "libcuda.so");
-    find(g_hip, "libamdhip64.so");
-    find(g_level_zero, "libze_loader.so");
+    find(g_cuda);
+    find(g_hip);
+    find(g_level_zero);
     seen = now;
   }
   const Found found = is_any_present() ? Found::some : Found::none;

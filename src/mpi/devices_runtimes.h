@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What Tutti calls of the runtimes of GPUs, as far as their headers are needed for it. Each has:
 // load(), false if the library lacks a function; owns(), whether an address is a device's; and
-// copy(), in which `device` is the one address of both that is.
+// copy(), in which `device` is the one address of both that is. And may_serve(): whether there can
+// be a device for it. MPIs are linked with runtimes where there is none, and with a device each
+// call costs more. The runtimes themselves are not asked: the first call of one takes long.
 #pragma once
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
+
+#include "os/hardware.h"
+#include "os/loads.h"
 
 namespace tutti::mpi::devices {
 
@@ -22,6 +29,14 @@ bool find(Function*& function, void* library, const char* name) {
 // The driver, which is there wherever CUDA is.
 class Cuda {
  public:
+  static constexpr const char* file = "libcuda.so";
+  // The files come when the driver is first used, so the bus is looked at, too. Behind them: those
+  // of Tegra, and that of Windows's Linux.
+  [[nodiscard]] static bool may_serve() {
+    constexpr const char* files[] = {"/dev/nvidia", "/proc/driver/nvidia", "/dev/nvhost",
+                                     "/dev/nvmap",  "/dev/nvgpu",          "/dev/dxg"};
+    return os::has_pci_vendor(0x10de) || std::ranges::any_of(files, os::has_file_like);
+  }
   bool load(void* library) {
     return find(pointer_get_attributes_, library, "cuPointerGetAttributes") &&
            find(context_push_, library, "cuCtxPushCurrent_v2") &&
@@ -70,6 +85,11 @@ class Cuda {
 
 class Hip {
  public:
+  static constexpr const char* file = "libamdhip64.so";
+  [[nodiscard]] static bool may_serve() {
+    return os::has_pci_vendor(0x1002) || os::has_file_like("/dev/kfd") ||
+           os::has_file_like("/dev/dxg");
+  }
   bool load(void* library) {
     // ROCm 6 counts the types of memory anew.
     device_type_ = ::dlsym(library, "hipGetDevicePropertiesR0600") != nullptr ? 2 : 1;
@@ -105,6 +125,12 @@ class Hip {
 // Allocations are asked for with a context; any of the driver's will do.
 class LevelZero {
  public:
+  static constexpr const char* file = "libze_loader.so";
+  // The loader loads a driver of Intel's for each kind of device when the program initialises it,
+  // or those that this variable names. Until then no memory is a device's.
+  [[nodiscard]] static bool may_serve() {
+    return std::getenv("ZE_ENABLE_ALT_DRIVERS") != nullptr || os::is_loaded("libze_intel");
+  }
   bool load(void* library) {
     return find(driver_get_, library, "zeDriverGet") &&
            find(context_create_, library, "zeContextCreate") &&

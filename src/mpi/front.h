@@ -13,7 +13,6 @@
 #include "choice/contest.h"
 #include "choice/limits.h"
 #include "engine/engine.h"
-#include "fabric/upkeep.h"
 #include "mpi/allocations.h"
 #include "mpi/answers.h"
 #include "mpi/arguments.h"
@@ -134,7 +133,6 @@ class Front {
     if (error_code != engine::ErrorCode::none) [[unlikely]]
       return answers.fail(call, error_code);
     call.conclude(call.work);
-    fabric::Upkeep::after_call(call.team->calls());
     return 0;
   }
   // The same on a communicator of several nodes, where the MPI may be to do it.

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "fabric/upkeep.h"
 #include "mpi/piecemeal.h"
 
 namespace tutti::mpi {
@@ -66,7 +65,6 @@ int Requests<H>::begin(std::unique_ptr<Started<H>> started, void* request) {
   if (team->spans_nodes()) g_messages_under_way.fetch_add(1, std::memory_order_relaxed);
   team->start(*started.release());
   team->end_start();
-  fabric::Upkeep::after_call(team->starts());
   return 0;
 }
 

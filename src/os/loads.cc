@@ -6,7 +6,35 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include <cstring>
+
 namespace tutti::os {
+namespace {
+
+struct Search {
+  const char* beginning;
+  char path[4096];
+};
+
+// The loader's lock is held, so that only the path is taken.
+int look_at(dl_phdr_info* info, std::size_t, void* into) {
+  auto& search = *static_cast<Search*>(into);
+  const char* slash = std::strrchr(info->dlpi_name, '/');
+  const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
+  if (std::strncmp(file, search.beginning, std::strlen(search.beginning)) != 0 ||
+      std::strlen(info->dlpi_name) >= sizeof search.path)
+    return 0;
+  std::strcpy(search.path, info->dlpi_name);
+  return 1;
+}
+
+}  // namespace
+
+std::string loaded_file(const char* beginning) {
+  Search search{beginning, ""};
+  ::dl_iterate_phdr(look_at, &search);
+  return search.path;
+}
 
 std::uint64_t count_loads() {
   std::uint64_t loads = 0;

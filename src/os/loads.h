@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace tutti::os {
 
@@ -29,6 +30,12 @@ inline void note_load(const void* caller) {
 // To be called before one looks for something. False: there is no telling, and has_loaded() stays
 // true.
 bool expect_loads();
+
+// The path of a loaded object whose file's name begins so, "" for none; and whether there is one.
+[[nodiscard]] std::string loaded_file(const char* beginning);
+[[nodiscard]] inline bool is_loaded(const char* beginning) {
+  return !loaded_file(beginning).empty();
+}
 
 // How many loads there were, as the loader counts them.
 [[nodiscard]] std::uint64_t count_loads();

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from rig.mpis import LIBRARY, MAIN, PROGRAMS, Mpi, built
 
+DEV = Path("/dev")
 RUNTIMES = {
     "CUDA": "libcuda.so.1",
     "HIP5": "libamdhip64.so.5",
@@ -20,22 +21,45 @@ RUNTIMES = {
 NONBLOCKING = {"Ibcast", "Iallreduce", "Igatherv", "Iallgather", "Ialltoall"}
 
 
-def runtime(name: str) -> Path:
+PCI = Path("/proc/bus/pci/devices")
+
+
+def may_have_a_gpu() -> bool:
+    """As src/mpi/devices_runtimes.h tells, in short."""
+    vendors = [line.split()[1][:4] for line in PCI.read_text().splitlines()] if PCI.exists() else []
+    files = [each for name in ("nv[!mr]", "kfd", "dxg") for each in DEV.glob(f"{name}*")]
+    return "10de" in vendors or "1002" in vendors or bool(files)
+
+
+def library(path: Path, *words: str) -> Path:
     source = Path(__file__).with_name("gpu.cc")
 
     def compile_it(library: Path) -> None:
-        command = ["g++", "-O1", "-g1", "-std=c++17", "-shared", "-fPIC", f"-DGPU_{name}"]
-        subprocess.run([*command, str(source), "-o", str(library)], check=True)
+        command = ["g++", "-O1", "-g1", "-std=c++17", "-shared", "-fPIC", "-o", str(library)]
+        subprocess.run([*command, *words], check=True)
 
-    library = PROGRAMS / "gpu" / name.lower() / RUNTIMES[name]
-    return built(library, [source, source.with_suffix(".h")], compile_it)
+    return built(path, [source, source.with_suffix(".h")], compile_it)
 
 
-def run(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> tuple[dict, dict]:
-    """What became of each collective, and the runtime's copies for each kind of memory."""
+def runtime(name: str) -> Path:
+    source = str(Path(__file__).with_name("gpu.cc"))
+    return library(PROGRAMS / "gpu" / name.lower() / RUNTIMES[name], f"-DGPU_{name}", source)
+
+
+def run(
+    mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path, driver: Path | None = None
+) -> tuple[dict, dict]:
+    """What became of each collective, and the runtime's copies for each kind of memory.
+
+    The stand-ins have no device, so that it takes TUTTI_GPUS=1, or a `driver` of Level Zero.
+    """
     report = tmp_path / "report.json"
     player = mpi.compile("gpu_mpi.cc", "-shared", "-fPIC", "-Wl,--no-as-needed")
     options = {"LD_PRELOAD": f"{LIBRARY}:{player}", "TUTTI_REPORT": str(report)}
+    if driver is None:
+        options["TUTTI_GPUS"] = "1"
+    else:
+        options["LD_PRELOAD"] += f":{driver}"
     command = [str(mpi.compile("devices.cc")), when, str(runtime(name))]
     result = mpi.run(ranks, command, options)
     assert result.returncode == 0 and "devices: 0 wrong" in result.stdout, result.stdout[-3000:]
@@ -46,9 +70,11 @@ def run(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> tuple[dic
     return {row["collective"]: row for row in found["calls"]} | {"notes": found["notes"]}, copies
 
 
-def goes_to_the_mpi(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> None:
-    calls, copies = run(mpi, ranks, when, name, tmp_path)
-    calls.pop("notes")
+def goes_to_the_mpi(
+    mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path, driver: Path | None = None
+) -> None:
+    calls, copies = run(mpi, ranks, when, name, tmp_path, driver)
+    assert any("a runtime of GPUs is loaded" in note for note in calls.pop("notes"))
     assert len(calls) == 17 + len(NONBLOCKING)
     for collective, row in calls.items():
         assert row["taken"] > 0
@@ -87,3 +113,28 @@ def test_a_runtime_that_comes_late(mpi: Mpi, name: str, tmp_path) -> None:
 def test_one_rank_with_a_device(mpi: Mpi, tmp_path) -> None:
     goes_to_the_mpi(mpi, 3, "first-one", "CUDA", tmp_path)
     passes_through_the_host(mpi, 3, "late-one", "CUDA", tmp_path)
+
+
+def test_a_driver_of_level_zero_is_a_device(tmp_path) -> None:
+    driver = library(PROGRAMS / "gpu" / "libze_intel_gpu.so.1", "-xc++", "/dev/null")
+    goes_to_the_mpi(MAIN[0], 2, "first", "ZE", tmp_path, driver)
+
+
+@pytest.mark.skipif(may_have_a_gpu(), reason="this machine may have a GPU")
+@pytest.mark.parametrize("name", ["CUDA", "HIP6", "ZE"])
+@pytest.mark.parametrize("gpus", ["auto", "1", "0"])
+def test_a_runtime_without_a_device_costs_nothing(gpus: str, name: str, tmp_path) -> None:
+    """MPIs are linked with runtimes on machines that have no GPU."""
+    report = tmp_path / "report.json"
+    options = {
+        "LD_PRELOAD": f"{LIBRARY}:{runtime(name)}",
+        "TUTTI_REPORT": str(report),
+        "TUTTI_GPUS": gpus,
+        "TUTTI_COMMONS_PRIVATE": "1",
+    }
+    result = MAIN[0].run(2, [str(MAIN[0].compile("reused.cc"))], options)
+    assert (result.returncode, result.stdout) == (0, "reused: 0 wrong\n")
+    found = json.loads(report.read_text())
+    assert bool(found["notes"]) == (gpus == "1")
+    moved = found["ways"]["commons"]  # pages of a device's buffers would stay private
+    assert (moved == 0) == (gpus == "1")

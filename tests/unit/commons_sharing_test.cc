@@ -210,7 +210,11 @@ TEST_F(CommonsSharing, NotWhileDevicesMayKnowPages) {
   unsigned char* block = take_as_malloc(mib);
   let_pages_stay();
   EXPECT_EQ(offer_often(block, mib), nullptr);
+  unsigned char* next = take_as_malloc(mib);  // none of its pages is known yet
+  EXPECT_NE(shared(next, mib), nullptr);
   detail::pages_are_known = false;
+  heap.born_shared = 0;
+  release(next);
   release(block);
 }
 

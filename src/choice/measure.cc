@@ -116,7 +116,7 @@ class Pair {
   // As fabric::DeskFabric does.
   void post() {
     line(mine_).step.store(step_, std::memory_order_release);
-    __builtin_prefetch(&mine_.lines[(step_ + 1) % segment::ring], 1);
+    arch::prefetch_for_writing(&mine_.lines[(step_ + 1) % segment::ring]);
   }
 
   void await(const segment::Line& line) {

@@ -23,7 +23,7 @@ inline constexpr std::size_t copied_bytes = 32 * kib;
 // are read again before anything pushes them out of the caches.
 inline constexpr std::size_t large_bytes = 16 * kib;
 // Fewer bytes of a slot are as fast whether their readers hand them back or not.
-inline constexpr std::size_t handed_back_bytes = 1 * kib;
+inline constexpr std::size_t handed_back_bytes = 384;
 // Reading the operands of all members, each of this size, costs less than a second step.
 inline constexpr std::size_t whole_bytes = 8 * kib;
 

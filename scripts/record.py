@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from records import applications, blocking, collectives, nonblocking
+from records import applications, blocking, collectives, nonblocking, openmpi6
 
 RECORDS = {
     "blocking": blocking,
     "all": collectives,
     "nonblocking": nonblocking,
     "apps": applications,
+    "openmpi6": openmpi6,
 }
 
 

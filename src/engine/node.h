@@ -15,7 +15,7 @@
 #include "coll/work.h"
 #include "engine/exchange.h"
 #include "memory/memory.h"
-#include "progress/progress.h"
+#include "progress/settings.h"
 #include "segment/segment.h"
 
 namespace tutti::engine {

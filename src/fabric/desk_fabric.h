@@ -77,9 +77,9 @@ class DeskFabric {
     fill(line.payload);
     line.step.store(step, std::memory_order_release);  // pairs with the load in Posted::poll
     host_.wake(line.step, mine.sleepers);
-    // The line of the next post is in the caches of those who read it last. To take it back takes as
-    // long as to post it. Only its first cache line, which has the flag: to take the second one, too,
-    // made payloads of both slower where cores are far from each other.
+    // The line of the next post is in the caches of those who read it last. To take it back takes
+    // as long as to post it. Only its first cache line, which has the flag: to take the second one,
+    // too, made payloads of both slower where cores are far from each other.
     arch::prefetch_for_writing(&mine.lines[(step + 1) % segment::ring]);
   }
 

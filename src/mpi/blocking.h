@@ -21,32 +21,22 @@ class Blocking {
   static void add_entries(Entries& entries);
 
  private:
-  // The entries, with counts of int and of MPI_Count.
-  template <class N>
-  static void add_forms(Waiting<Word, N>& entries);
-  template <class N>
-  static int send(const void* from, N count, Word type, int to, int tag, Word comm);
-  template <class N>
-  static int ssend(const void* from, N count, Word type, int to, int tag, Word comm);
-  template <class N>
-  static int rsend(const void* from, N count, Word type, int to, int tag, Word comm);
-  template <class N>
-  static int recv(void* to, N count, Word type, int from, int tag, Word comm, void* status);
-  template <class N>
-  static int sendrecv(const void* sent, N count, Word type, int to, int tag, void* received,
-                      N count2, Word type2, int from, int tag2, Word comm, void* status);
-  template <class N>
-  static int sendrecv_replace(void* data, N count, Word type, int to, int tag, int from, int tag2,
+  // The entries.
+  static int send(const void* from, int count, Word type, int to, int tag, Word comm);
+  static int ssend(const void* from, int count, Word type, int to, int tag, Word comm);
+  static int rsend(const void* from, int count, Word type, int to, int tag, Word comm);
+  static int recv(void* to, int count, Word type, int from, int tag, Word comm, void* status);
+  static int sendrecv(const void* sent, int count, Word type, int to, int tag, void* received,
+                      int count2, Word type2, int from, int tag2, Word comm, void* status);
+  static int sendrecv_replace(void* data, int count, Word type, int to, int tag, int from, int tag2,
                               Word comm, void* status);
   static int probe(int from, int tag, Word comm, void* status);
   static int mprobe(int from, int tag, Word comm, void* message, void* status);
 
-  template <class N>
-  using Isend = int (*)(const void*, N count, H type, int to, int tag, H comm, void* request);
-  template <class N>
-  int send_with(Isend<N> isend, const void* from, N count, Word type, int to, int tag, Word comm);
-  template <class N, class Send>
-  int exchange(Send send, void* received, N count, Word type, int from, int tag, Word comm,
+  using Isend = int (*)(const void*, int count, H type, int to, int tag, H comm, void* request);
+  int send_with(Isend isend, const void* from, int count, Word type, int to, int tag, Word comm);
+  template <class Send>
+  int exchange(Send send, void* received, int count, Word type, int from, int tag, Word comm,
                void* status);
 
   static inline Blocking* self_ = nullptr;

@@ -12,7 +12,7 @@ namespace tutti::mpi {
 
 using Word = std::uintptr_t;
 
-struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word, int> {
+struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word> {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
@@ -29,9 +29,6 @@ struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word, int> {
   Forms<Word, Count, Aint> large;
   Forms<Word, int, int, void*> started;
   Forms<Word, Count, Aint, void*> large_started;
-  Waiting<Word, Count> large_waiting;
-  int (*probe)(int from, int tag, Word comm, void* status);
-  int (*mprobe)(int from, int tag, Word comm, void* message, void* status);
 
   // A communicator is about to be made by all members of `parent` together.
   void (*making)(Word parent);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that come in two forms: with counts of int, and since MPI-4 (`_c`) with counts of
 // MPI_Count and displacements of MPI_Aint; all of that once more, nonblocking; and what completes
-// requests; and what sends and receives. One list (base/collectives.def) for what the MPI has, in
-// its own handles, and for what Tutti exports, in words.
+// requests. One list (base/collectives.def) for what the MPI has, in its own handles, and for what
+// Tutti exports, in words.
 #pragma once
 
 #include <cstdint>
@@ -70,39 +70,19 @@ struct Completing {
   }
 };
 
-// What may wait for another rank, beside collectives, and has both forms.
-template <class H, class N>
+// What may wait for another rank, beside collectives.
+template <class H>
 struct Waiting {
-  int (*send)(const void*, N count, H type, int to, int tag, H comm);
-  int (*ssend)(const void*, N count, H type, int to, int tag, H comm);
-  int (*rsend)(const void*, N count, H type, int to, int tag, H comm);
-  int (*recv)(void*, N count, H type, int from, int tag, H comm, void* status);
-  int (*sendrecv)(const void*, N count, H type, int to, int tag, void*, N count2, H type2, int from,
-                  int tag2, H comm, void* status);
-  int (*sendrecv_replace)(void*, N count, H type, int to, int tag, int from, int tag2, H comm,
+  int (*send)(const void*, int count, H type, int to, int tag, H comm);
+  int (*ssend)(const void*, int count, H type, int to, int tag, H comm);
+  int (*rsend)(const void*, int count, H type, int to, int tag, H comm);
+  int (*recv)(void*, int count, H type, int from, int tag, H comm, void* status);
+  int (*sendrecv)(const void*, int count, H type, int to, int tag, void*, int count2, H type2,
+                  int from, int tag2, H comm, void* status);
+  int (*sendrecv_replace)(void*, int count, H type, int to, int tag, int from, int tag2, H comm,
                           void* status);
-};
-
-// What starts messages between two ranks, and packs them.
-template <class H, class N>
-struct Messaging {
-  int (*isend)(const void*, N count, H type, int to, int tag, H comm, void* request);
-  int (*issend)(const void*, N count, H type, int to, int tag, H comm, void* request);
-  int (*irsend)(const void*, N count, H type, int to, int tag, H comm, void* request);
-  int (*irecv)(void*, N count, H type, int from, int tag, H comm, void* request);
-  int (*pack_size)(N count, H type, H comm, N* bytes);
-  int (*pack)(const void*, N count, H type, void*, N bytes, N* position, H comm);
-
-  // Calls body(member, "Isend") and so on.
-  template <class Body>
-  void for_each(Body body) {
-    body(isend, "Isend");
-    body(issend, "Issend");
-    body(irsend, "Irsend");
-    body(irecv, "Irecv");
-    body(pack_size, "Pack_size");
-    body(pack, "Pack");
-  }
+  int (*probe)(int from, int tag, H comm, void* status);
+  int (*mprobe)(int from, int tag, H comm, void* message, void* status);
 };
 
 }  // namespace tutti::mpi

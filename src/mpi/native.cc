@@ -56,8 +56,6 @@ void Native<H>::load(const Library& mpi) {
   if (type_size_x == nullptr) mpi.load(type_size_x, "PMPI_Type_size_c");
   mpi.load(set_yields, "opal_progress_set_yield_when_idle");
   Completing<H>::for_each(finder(mpi, false, ""));
-  Messaging<H, int>::for_each(finder(mpi, false, ""));
-  large_messaging.for_each(finder(mpi, false, "_c"));
   small.for_each(finder(mpi, false, ""));
   large.for_each(finder(mpi, false, "_c"));
   small_started.for_each(finder(mpi, true, ""));

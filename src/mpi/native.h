@@ -26,7 +26,7 @@ H handle_from(std::uint64_t bits) {
 }
 
 template <class H>
-struct Native : Completing<H>, Messaging<H, int> {
+struct Native : Completing<H> {
 #define TUTTI_NATIVE(symbol, name, parameters) int(*name) parameters;
 #include "mpi/native.def"
 #undef TUTTI_NATIVE
@@ -38,7 +38,6 @@ struct Native : Completing<H>, Messaging<H, int> {
   Forms<H, Count, Aint> large;
   Forms<H, int, int, void*> small_started;
   Forms<H, Count, Aint, void*> large_started;
-  Messaging<H, Count> large_messaging;
 
   Family family;
   H world, self_comm, null_comm;
@@ -69,15 +68,6 @@ struct Native : Completing<H>, Messaging<H, int> {
     }
   }
 };
-
-// What sends and receives, in the caller's form.
-template <class N, class H>
-[[nodiscard]] const Messaging<H, N>& messaging(const Native<H>& native) {
-  if constexpr (std::is_same_v<N, int>)
-    return native;
-  else
-    return native.large_messaging;
-}
 
 // A status of any family.
 struct AnyStatus {

@@ -10,23 +10,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
-#include "os/affinity.h"
 #include "os/mutex.h"
 #include "progress/operation.h"
+#include "progress/settings.h"
 #include "segment/sleeper.h"
 
 namespace tutti::progress {
-
-// Where the progress thread runs, and how it and the rank wait.
-struct Settings {
-  bool thread = true;                    // false: only Wait and Test bring anything forward
-  std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
-  bool dedicated = false;                // no rank runs there
-  segment::WaitPolicy wait_policy = {};  // of the rank
-};
 
 class Driver {
   // What a thread that sleeps keeps from nap to nap of one wait.

@@ -17,6 +17,7 @@
 #include "engine/pending.h"
 #include "os/os.h"
 #include "os/program.h"
+#include "progress/progress.h"
 #include "support/denied.h"
 #include "support/fork_ranks.h"
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "os/affinity.h"
+#include "segment/wait.h"
+
+namespace tutti::progress {
+
+// Where the progress thread runs, and how it and the rank wait.
+struct Settings {
+  bool thread = true;                    // false: only Wait and Test bring anything forward
+  std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
+  bool dedicated = false;                // no rank runs there
+  segment::WaitPolicy wait_policy = {};  // of the rank
+};
+
+}  // namespace tutti::progress

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "arch/arch.h"
+#include "choice/limits.h"
 #include "fabric/fabric.h"
 
 namespace tutti::fabric {
@@ -260,6 +261,12 @@ class DeskFabric {
     Desk& desk = *desks_[static_cast<std::size_t>(peer)];
     if (peer == rank_) desk.note_staged(step % segment::slots);
     return desk.staging[step % segment::slots];
+  }
+  void reserve(Step step, std::size_t bytes) const {
+    if (bytes < limits::least_reserved_bytes || bytes > limits::most_reserved_bytes) return;
+    const Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
+    const std::byte* const slot = mine.staging[step % segment::slots];
+    for (std::size_t i = 0; i < bytes; i += 64) arch::prefetch_for_writing(slot + i);
   }
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) {
     return host_.offer(buffer, bytes, full);

@@ -24,6 +24,7 @@ Task staged(F& f, const Work& work) {
       co_await f.staging_room(step);
       reduce::copy(f.staging(work.root, step), buffer + done, piece);
       f.post(step, {});
+      f.reserve(step + 1, piece);
     } else {
       co_await f.posted(work.root, step);
       reduce::copy(buffer + done, f.staging(work.root, step), piece);

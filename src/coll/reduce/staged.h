@@ -43,6 +43,7 @@ Task staged_whole(F& f, const Work& work, int root) {
       reduce::copy(f.staging(f.rank(), first + given), in + given * piece * element,
                    size_of(given) * element);
       f.post(first + given, {});
+      f.reserve(first + given + 1, size_of(given) * element);
     }
     const Step step = first + k;
     if (gets) {

@@ -22,6 +22,7 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
     co_await f.staging_room(step);
     reduce::copy(f.staging(f.rank(), step), operand, bytes);
     f.post(step, {});
+    f.reserve(step + 1, bytes);
   }
   for (int q = 0; q < f.rank(); ++q) {
     co_await f.posted(q, step);

@@ -50,7 +50,9 @@ def install(root: Path) -> None:
 
 
 def words_in(root: Path, *words: str) -> list[str]:
-    return ["unshare", "--mount", "sh", "-c", ENTER, str(root), *words]
+    # The rest of a job that is given up goes with the namespace of its processes.
+    own = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    return [*own, "sh", "-c", ENTER, str(root), *words]
 
 
 def version(root: Path) -> str:
@@ -82,7 +84,7 @@ def rows(root: Path, component: str, collective: str, min_time_ms: int) -> Itera
         said = done.stdout
     except subprocess.TimeoutExpired as late:
         said = (late.stdout or b"").decode()
-    for line in said.splitlines():
+    for line in said[: said.rfind("\n") + 1].splitlines():  # a run that was ended may cut its last
         event = json.loads(line) if line.startswith("{") else {}
         if event.pop("event", None) == "row":
             yield {"component": component, **event}

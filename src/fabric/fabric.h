@@ -114,7 +114,7 @@ concept Fabric = requires(F& f, int peer, Step step, Bytes payload, std::uint32_
                    // segment::staging_bytes of memory of `peer`, for `step`.
                    { f.staging(peer, step) } -> std::same_as<std::byte*>;
                    // A hint: this member will store so many bytes in its slot of that step soon,
-                   // and its readers are through with those that the slot has now.
+                   // and its readers are mostly through with those that the slot has now.
                    { f.reserve(step, n) } -> std::same_as<void>;
                    { f.offer(source, n) } -> std::same_as<Card>;
                    // Peers will write to this buffer, so its pages are to be this rank's.

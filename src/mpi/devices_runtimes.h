@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "os/hardware.h"
@@ -26,16 +28,24 @@ bool find(Function*& function, void* library, const char* name) {
   return function != nullptr;
 }
 
+// Whether there is a device of that vendor on the bus, or a file whose path begins as one of these.
+inline bool has_hardware(const std::string& root, std::uint32_t vendor,
+                         std::initializer_list<const char*> files) {
+  return os::has_pci_vendor(vendor, (root + "/proc/bus/pci/devices").c_str()) ||
+         std::ranges::any_of(
+             files, [&root](const char* file) { return os::has_file_like((root + file).c_str()); });
+}
+
 // The driver, which is there wherever CUDA is.
 class Cuda {
  public:
   static constexpr const char* file = "libcuda.so";
-  // The files come when the driver is first used, so the bus is looked at, too. Behind them: those
-  // of Tegra, and that of Windows's Linux.
-  [[nodiscard]] static bool may_serve() {
-    constexpr const char* files[] = {"/dev/nvidia", "/proc/driver/nvidia", "/dev/nvhost",
-                                     "/dev/nvmap",  "/dev/nvgpu",          "/dev/dxg"};
-    return os::has_pci_vendor(0x10de) || std::ranges::any_of(files, os::has_file_like);
+  // The driver's files come when it is first used, so the bus is looked at, too. nvhost, nvmap and
+  // nvgpu are Tegra's files, dxg is that of Windows's Linux. `root`: of a machine that tests make.
+  [[nodiscard]] static bool may_serve(const std::string& root = "") {
+    return has_hardware(root, 0x10de,
+                        {"/dev/nvidia", "/proc/driver/nvidia", "/dev/nvhost", "/dev/nvmap",
+                         "/dev/nvgpu", "/dev/dxg"});
   }
   bool load(void* library) {
     return find(pointer_get_attributes_, library, "cuPointerGetAttributes") &&
@@ -86,9 +96,8 @@ class Cuda {
 class Hip {
  public:
   static constexpr const char* file = "libamdhip64.so";
-  [[nodiscard]] static bool may_serve() {
-    return os::has_pci_vendor(0x1002) || os::has_file_like("/dev/kfd") ||
-           os::has_file_like("/dev/dxg");
+  [[nodiscard]] static bool may_serve(const std::string& root = "") {
+    return has_hardware(root, 0x1002, {"/dev/kfd", "/dev/dxg"});
   }
   bool load(void* library) {
     // ROCm 6 counts the types of memory anew.

@@ -90,8 +90,7 @@ void Reports<H>::write_report(int ranks, int nodes, std::vector<const char*> not
   if (*commons::noted() != '\0') notes.push_back(commons::noted());
   if (node != nullptr && *node->kept_free() != '\0') notes.push_back(node->kept_free());
   if (devices::present())
-    notes.push_back(
-        "a runtime of GPUs is loaded: ranks agree before each blocking call (TUTTI_GPUS)");
+    notes.push_back("a runtime of GPUs is loaded, which makes calls slower (TUTTI_GPUS)");
   if (devices::copied()) notes.push_back("buffers in device memory passed through the host");
   const Ledger::Run run{version,      name_of(native_.family),       ranks, nodes,
                         notes.data(), static_cast<int>(notes.size())};

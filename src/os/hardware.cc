@@ -26,7 +26,7 @@ bool has_file_like(const char* beginning) {
 
 bool has_pci_vendor(std::uint32_t vendor, const char* list) {
   std::FILE* const file = std::fopen(list, "re");
-  if (file == nullptr) return false;
+  if (file == nullptr) return errno != ENOENT && errno != ENOTDIR;
   char* line = nullptr;
   std::size_t room = 0;
   bool found = false;

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
+import gen_docs
 from conftest import ROOT
 from tutti import probe
 from tutti.commands.config import variable
 from tutti.reporters import options
 
-TABLE = (ROOT / "src" / "base" / "options.def").read_text()
-COLLECTIVES = (ROOT / "src" / "base" / "collectives.def").read_text()
-NAMES = [
-    *re.findall(r"^TUTTI_OPTION\((\w+), \w+, ", TABLE, re.MULTILINE),
-    *re.findall(r"^TUTTI_(?:COLLECTIVE|BARRIER)\((\w+), ", COLLECTIVES, re.MULTILINE),
-]
+NAMES = [name for name, *_ in gen_docs.rows()]
 
 
 def test_every_option_is_there(tutti):
@@ -25,8 +20,7 @@ def test_every_option_is_there(tutti):
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     assert lines[0].split() == ["variable", "value", "default", "meaning"]
-    variables = [line.split()[0] for line in lines[1:]]
-    assert sorted(variables) == sorted(f"TUTTI_{name.upper()}" for name in NAMES)
+    assert [line.split()[0] for line in lines[1:]] == [f"TUTTI_{name.upper()}" for name in NAMES]
 
 
 def test_values_come_from_the_environment(tutti):

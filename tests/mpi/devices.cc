@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on memory of devices: devices WHEN RUNTIME. WHEN: "first" loads the runtime (gpu.cc)
-// before MPI_Init, "late" after some collectives, and "first-one", "late-one" on rank 0 alone,
-// whose buffers then are the only ones of a device. Whoever touches that memory crashes, but for
-// the stand-ins of a runtime and of an MPI that knows it (gpu_mpi.cc). Prints "KIND copies N" for
-// each kind of memory, and "devices: N wrong".
+// Collectives on memory of devices: devices WHEN RUNTIME [DRIVER], which is loaded with it. WHEN:
+// "first" loads the runtime (gpu.cc) before MPI_Init, "late" after some collectives, and
+// "first-one", "late-one" on rank 0 alone, whose buffers then are the only ones of a device.
+// Whoever touches that memory crashes, but for the stand-ins of a runtime and of an MPI that knows
+// it (gpu_mpi.cc). Prints "KIND copies N" for each kind of memory, and "devices: N wrong".
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -20,7 +20,9 @@ int g_rank = 0, g_size = 0, g_wrong = 0;
 decltype(&gpu_allocate) g_allocate = nullptr;
 decltype(&gpu_copies) g_copies = nullptr;
 
-void load(const char* runtime) {
+void load(const char* runtime, const char* driver) {
+  if (driver != nullptr && dlopen(driver, RTLD_NOW) == nullptr)
+    std::printf("WRONG: %s\n", dlerror()), std::abort();
   void* library = dlopen(runtime, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) std::printf("WRONG: %s\n", dlerror()), std::abort();
   g_allocate = reinterpret_cast<decltype(g_allocate)>(dlsym(library, "gpu_allocate"));
@@ -157,7 +159,7 @@ int main(int argc, char** argv) {
   // Which rank this is must be known before MPI_Init.
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
   if (rank == nullptr) rank = std::getenv("PMI_RANK");
-  if (!late && rank != nullptr && loads(std::atoi(rank))) load(argv[2]);
+  if (!late && rank != nullptr && loads(std::atoi(rank))) load(argv[2], argv[3]);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
@@ -165,7 +167,7 @@ int main(int argc, char** argv) {
     Every every(MPI_COMM_WORLD, 300);
     g_wrong += every.all(300, 1);
   }
-  if (late && loads(g_rank)) load(argv[2]);
+  if (late && loads(g_rank)) load(argv[2], argv[3]);
   const Buffer device_out(gpu_device), device_in(gpu_device), managed_out(gpu_managed),
       managed_in(gpu_managed), pinned_out(gpu_pinned), pinned_in(gpu_pinned);
   expect(device_out.is_device == loads(g_rank), "which memory is a device's");

@@ -58,9 +58,10 @@ def run(
     options = {"LD_PRELOAD": f"{LIBRARY}:{player}", "TUTTI_REPORT": str(report)}
     if driver is None:
         options["TUTTI_GPUS"] = "1"
-    else:
-        options["LD_PRELOAD"] += f":{driver}"
     command = [str(mpi.compile("devices.cc")), when, str(runtime(name))]
+    if driver is not None:  # beside a loader that was there from the start
+        options["LD_PRELOAD"] += f":{runtime(name)}"
+        command.append(str(driver))
     result = mpi.run(ranks, command, options)
     assert result.returncode == 0 and "devices: 0 wrong" in result.stdout, result.stdout[-3000:]
     copies: dict[str, int] = {}
@@ -70,11 +71,15 @@ def run(
     return {row["collective"]: row for row in found["calls"]} | {"notes": found["notes"]}, copies
 
 
+def has_a_runtime(notes: list[str]) -> bool:
+    return any("a runtime of GPUs is loaded" in note for note in notes)
+
+
 def goes_to_the_mpi(
     mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path, driver: Path | None = None
 ) -> None:
     calls, copies = run(mpi, ranks, when, name, tmp_path, driver)
-    assert any("a runtime of GPUs is loaded" in note for note in calls.pop("notes"))
+    assert has_a_runtime(calls.pop("notes"))
     assert len(calls) == 17 + len(NONBLOCKING)
     for collective, row in calls.items():
         assert row["taken"] > 0
@@ -84,8 +89,10 @@ def goes_to_the_mpi(
     assert set(copies.values()) == {0} and len(copies) == 6
 
 
-def passes_through_the_host(mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path) -> None:
-    calls, copies = run(mpi, ranks, when, name, tmp_path)
+def passes_through_the_host(
+    mpi: Mpi, ranks: int, when: str, name: str, tmp_path: Path, driver: Path | None = None
+) -> None:
+    calls, copies = run(mpi, ranks, when, name, tmp_path, driver)
     assert any("device memory" in note for note in calls.pop("notes"))
     assert all(row["left"] == 0 for row in calls.values())
     for kind, count in copies.items():
@@ -118,6 +125,7 @@ def test_one_rank_with_a_device(mpi: Mpi, tmp_path) -> None:
 def test_a_driver_of_level_zero_is_a_device(tmp_path) -> None:
     driver = library(PROGRAMS / "gpu" / "libze_intel_gpu.so.1", "-xc++", "/dev/null")
     goes_to_the_mpi(MAIN[0], 2, "first", "ZE", tmp_path, driver)
+    passes_through_the_host(MAIN[0], 2, "late", "ZE", tmp_path, driver)
 
 
 @pytest.mark.skipif(may_have_a_gpu(), reason="this machine may have a GPU")
@@ -135,6 +143,6 @@ def test_a_runtime_without_a_device_costs_nothing(gpus: str, name: str, tmp_path
     result = MAIN[0].run(2, [str(MAIN[0].compile("reused.cc"))], options)
     assert (result.returncode, result.stdout) == (0, "reused: 0 wrong\n")
     found = json.loads(report.read_text())
-    assert bool(found["notes"]) == (gpus == "1")
+    assert has_a_runtime(found["notes"]) == (gpus == "1")
     moved = found["ways"]["commons"]  # pages of a device's buffers would stay private
     assert (moved == 0) == (gpus == "1")

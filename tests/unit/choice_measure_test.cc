@@ -86,13 +86,13 @@ TEST_F(Kept, WhatIsKeptIsFound) {
 
 TEST_F(Kept, OtherTextIsNot) {
   const std::string good =
-      "costs 1\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\ncopy_ps 9999\n";
+      "costs 2\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\ncopy_ps 9999\n";
   const auto with = [&](const char* from, const char* to) {
     return std::string(good).replace(good.find(from), std::strlen(from), to);
   };
   for (const std::string& text :
        {std::string(), std::string("costs"), good.substr(0, good.find("copy")),
-        with("costs 1", "costs 0"), with("flag_ps 9999", "flag_ps nan"),
+        with("costs 2", "costs 1"), with("flag_ps 9999", "flag_ps nan"),
         with("left_ps 9999", "left_ps -1"), with("copy_ps 9999", "copy_ps 99999999999999")}) {
     ASSERT_TRUE(keep_costs(file_, usual));
     std::ofstream(file_) << text;

@@ -21,9 +21,8 @@ from rig.steps import Steps, progress_bar
 from rig.wheels import RigError
 from tutti import paths
 
-from records import machine, recording
 from records.bars import openmpi6 as bars
-from records.report import markdown, show
+from records.recording import Recording, add_results_option
 
 PACKAGES = "openmpi-bin,libopenmpi40"
 RUN_LIMIT_S = 120
@@ -90,54 +89,56 @@ def rows(root: Path, component: str, collective: str, min_time_ms: int) -> Itera
             yield {"component": component, **event}
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    recording.add_results_option(parser)
-    parser.add_argument(
-        "--root", type=Path, default=ROOT / "build/sid", help="folder of Debian sid"
-    )
-    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
-
-
-def record(given: argparse.Namespace) -> int:
-    screen = recording.console(170)
-    described = machine.describe()
-    recording.say_if_busy(described, screen)
-    try:
-        install(given.root.absolute())
-        names = {"openmpi6": version(given.root.absolute())}
-    except RigError as error:
-        screen.print(f"record: {error}", style="red", markup=False, highlight=False)
-        return 1
-    own = given.root.absolute() / "opt/tutti"
+def furnish(root: Path) -> None:
+    own = root / "opt/tutti"
     own.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "build/release/src/libtutti.so", own)
     shutil.copy(paths.bench_program(), own / "tutti-bench")
 
+
+class InChroot(Recording):
+    """Of that folder's MPI instead of those that `make setup` installs."""
+
+    def __init__(self, given: argparse.Namespace):
+        super().__init__(given, "-openmpi6")
+        self.root: Path = given.root.absolute()
+
+    def names(self) -> dict[str, str]:
+        install(self.root)
+        return {"openmpi6": version(self.root)}
+
+
+def measure_all(recording: InChroot) -> dict:
+    furnish(recording.root)
     measured: list[dict] = []
     failures: list[str] = []
-    with progress_bar(screen, 60, count=True) as progress:
+    with progress_bar(recording.console, 60, count=True) as progress:
         steps = Steps(progress, len(bars.COMPONENTS) * len(bars.COLLECTIVES))
         for component in bars.COMPONENTS:
             for collective in bars.COLLECTIVES:
                 steps.say(f"{component}, {collective}")
                 found = list(
-                    rows(given.root.absolute(), component, collective, 5 if given.quick else 40)
+                    rows(recording.root, component, collective, 5 if recording.quick else 40)
                 )
                 if len(found) < len(bars.SIZES):
                     failures.append(f"{component}, {collective}: {len(found)} points")
                 measured += found
                 steps.done()
-    written = {
-        **recording.head(described),
-        "mpis": names,
+    return {
         "failures": failures,
         "verdicts": [vars(verdict) for verdict in bars.judge(measured)],
         "rows": measured,
     }
-    for failure in failures:
-        screen.print(f"ended early: {failure}", style="yellow", markup=False, highlight=False)
-    show(screen, written["verdicts"], names)
-    path = str(given.results / (machine.file_name(described) + "-openmpi6"))
-    recording.write(path, written, markdown(written))
-    screen.print(f"Written to {path}.json and .md", highlight=False)
-    return 0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_results_option(parser)
+    parser.add_argument(
+        "--root", type=Path, default=ROOT / "build/sid", help="folder of Debian sid"
+    )
+    parser.add_argument("--quick", action="store_true", help="few samples, to try the script")
+    parser.set_defaults(mpis=ROOT / ".mpi", only=None)
+
+
+def record(given: argparse.Namespace) -> int:
+    return InChroot(given).run(measure_all)

@@ -19,6 +19,10 @@ struct Costs {
   // as it has read them, and if it hands them back (segment::hand_back).
   double left_ns = 75;
   double handed_back_ns = 60;
+  // 512 bytes through a slot that is handed back, ns, with the flag: as they are, and if the owner
+  // has taken the slot back before (segment::reserve).
+  double short_ns = 150;
+  double reserved_ns = 135;
   // A KiB of another member's buffer, which that one has just written, copied into one's own, ns.
   // To read a slot is no less, so this is at most either of those. Whatever else is measured, what
   // is large enough therefore goes directly.
@@ -28,6 +32,8 @@ struct Costs {
 
   // Readers hand slots back. Only a slot's single reader can.
   [[nodiscard]] constexpr bool hands_back() const { return handed_back_ns < left_ns; }
+  // Owners take back the slots that they will store in.
+  [[nodiscard]] constexpr bool reserves() const { return reserved_ns < short_ns; }
   [[nodiscard]] constexpr double slot_ns(int readers) const {
     return readers == 1 && hands_back() ? handed_back_ns : left_ns;
   }

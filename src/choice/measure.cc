@@ -22,17 +22,20 @@ using segment::Step;
 // of which everything is measured once.
 constexpr int turns = 16;
 constexpr int rounds = 32;
-constexpr std::size_t bytes = 4 * limits::kib;
+constexpr std::size_t bytes = 4 * limits::kib, short_bytes = limits::kib / 2;
 
 // What a round moves from the one that asks to the one that answers.
 enum class Round : std::uint8_t {
-  flag,       // nothing
-  line,       // the payload of a whole line
-  slot_left,  // a slot that the reader leaves as it has read it
-  slot_back,  // one that it hands back
-  copied,     // a buffer of the asking one, which has just been written
+  flag,            // nothing
+  line,            // the payload of a whole line
+  slot_left,       // a slot that the reader leaves as it has read it
+  slot_back,       // one that it hands back
+  short_back,      // a few bytes of one that it hands back
+  short_reserved,  // the same, where the owner has taken the slot back before
+  copied,          // a buffer of the asking one, which has just been written
 };
-constexpr Round kinds[] = {Round::flag, Round::line, Round::slot_left, Round::slot_back,
+constexpr Round kinds[] = {Round::flag,      Round::line,       Round::slot_left,
+                           Round::slot_back, Round::short_back, Round::short_reserved,
                            Round::copied};
 
 class Pair {
@@ -82,6 +85,10 @@ class Pair {
       case Round::slot_back:
         reduce::copy(slot(mine_), own_.data(), bytes);
         break;
+      case Round::short_back:
+      case Round::short_reserved:
+        reduce::copy(slot(mine_), own_.data(), short_bytes);
+        break;
       case Round::copied: {
         const std::uint64_t begin = arch::ticks();
         reduce::copy(mine_.staging[0], own_.data(), bytes);
@@ -90,6 +97,7 @@ class Pair {
       }
     }
     post();
+    if (kind == Round::short_reserved) segment::reserve(slot(mine_, step_ + 1), short_bytes);
     await(line(theirs_));
   }
 
@@ -105,6 +113,11 @@ class Pair {
       case Round::slot_back:
         reduce::copy(own_.data(), slot(theirs_), bytes);
         if (kind == Round::slot_back) segment::hand_back(slot(theirs_), bytes);
+        break;
+      case Round::short_back:
+      case Round::short_reserved:
+        reduce::copy(own_.data(), slot(theirs_), short_bytes);
+        segment::hand_back(slot(theirs_), short_bytes);
         break;
       case Round::copied:
         reduce::copy(own_.data(), theirs_.staging[0], bytes);
@@ -129,7 +142,10 @@ class Pair {
 
   segment::Line& line(Desk& desk) const { return desk.lines[step_ % segment::ring]; }
   // Not that of the buffer.
-  std::byte* slot(Desk& desk) const { return desk.staging[1 + step_ % (segment::slots - 1)]; }
+  static std::byte* slot(Desk& desk, Step step) {
+    return desk.staging[1 + step % (segment::slots - 1)];
+  }
+  std::byte* slot(Desk& desk) const { return slot(desk, step_); }
 
   Role role_;
   Desk& mine_;
@@ -163,6 +179,8 @@ std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t p
   costs.line_ns = std::max(0.0, of(Round::line) - there_and_back);
   costs.left_ns = per_kib(Round::slot_left);
   costs.handed_back_ns = per_kib(Round::slot_back);
+  costs.short_ns = of(Round::short_back) - costs.flag_ns;
+  costs.reserved_ns = of(Round::short_reserved) - costs.flag_ns;
   costs.copy_ns = std::min({per_kib(Round::copied), costs.left_ns, costs.handed_back_ns});
   if (!are_plausible(costs)) return std::nullopt;
   return costs;
@@ -174,6 +192,7 @@ bool are_plausible(const Costs& costs) {
   };
   return within(costs.flag_ns, 1, 1e5) && within(costs.line_ns, 0, 1e5) &&
          within(costs.left_ns, 1, 1e5) && within(costs.handed_back_ns, 1, 1e5) &&
+         within(costs.short_ns, 1, 1e5) && within(costs.reserved_ns, 1, 1e5) &&
          within(costs.copy_ns, 1, std::min(costs.left_ns, costs.handed_back_ns));
 }
 

@@ -263,10 +263,10 @@ class DeskFabric {
     return desk.staging[step % segment::slots];
   }
   void reserve(Step step, std::size_t bytes) const {
-    if (bytes < limits::least_reserved_bytes || bytes > limits::most_reserved_bytes) return;
-    const Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
-    const std::byte* const slot = mine.staging[step % segment::slots];
-    for (std::size_t i = 0; i < bytes; i += 64) arch::prefetch_for_writing(slot + i);
+    if (bytes >= limits::least_reserved_bytes && bytes <= limits::most_reserved_bytes &&
+        costs_->reserves())
+      segment::reserve(desks_[static_cast<std::size_t>(rank_)]->staging[step % segment::slots],
+                       bytes);
   }
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) {
     return host_.offer(buffer, bytes, full);

@@ -12,6 +12,6 @@ namespace tutti::os {
 // Whether there is a device of that vendor on the PCI bus. `list` is in the form of
 // /proc/bus/pci/devices: a line a device, whose second word is its vendor and number, 8 digits.
 // False where there is no such list, true where one may not read it.
-[[nodiscard]] bool has_pci_vendor(std::uint32_t vendor, const char* list = "/proc/bus/pci/devices");
+[[nodiscard]] bool has_pci_vendor(std::uint32_t vendor, const char* list);
 
 }  // namespace tutti::os

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arch/arch.h"
 #include "base/bits.h"
 
 namespace tutti::segment {
@@ -116,6 +117,13 @@ inline void hand_back(std::byte* read, std::size_t bytes) {
   volatile std::byte* const at = read;
   for (std::size_t i = 0; i < bytes; i += line) at[i] = at[i];
   at[bytes - 1] = at[bytes - 1];
+}
+
+// For the owner of a slot that its readers are through with: takes its first lines back from them,
+// to store there soon. Only a hint.
+inline void reserve(const std::byte* slot, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  for (std::size_t i = 0; i < bytes; i += line) arch::prefetch_for_writing(slot + i);
 }
 
 }  // namespace tutti::segment

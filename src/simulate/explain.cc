@@ -86,6 +86,8 @@ void write(probe::Json& json, const Known& known) {
       .add("line_ns", known.costs.line_ns)
       .add("left_ns", known.costs.left_ns)
       .add("handed_back_ns", known.costs.handed_back_ns)
+      .add("short_ns", known.costs.short_ns)
+      .add("reserved_ns", known.costs.reserved_ns)
       .add("copy_ns", known.costs.copy_ns)
       .add("direct_bytes", static_cast<std::uint64_t>(known.costs.direct_bytes))
       .end_object();

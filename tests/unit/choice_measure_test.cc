@@ -66,7 +66,13 @@ class Kept : public testing::Test {
 
 TEST_F(Kept, WhatIsKeptIsFound) {
   EXPECT_FALSE(load_costs(file_).has_value());
-  Costs costs{.flag_ns = 101.5, .line_ns = 0, .left_ns = 33.3, .handed_back_ns = 45, .copy_ns = 12};
+  Costs costs{.flag_ns = 101.5,
+              .line_ns = 0,
+              .left_ns = 33.3,
+              .handed_back_ns = 45,
+              .short_ns = 99,
+              .reserved_ns = 101.5,
+              .copy_ns = 12};
   ASSERT_TRUE(keep_costs(file_, costs));
   const auto found = load_costs(file_);
   ASSERT_TRUE(found.has_value());
@@ -74,8 +80,11 @@ TEST_F(Kept, WhatIsKeptIsFound) {
   EXPECT_EQ(found->line_ns, 0);
   EXPECT_EQ(found->left_ns, 33.3);
   EXPECT_EQ(found->handed_back_ns, 45);
+  EXPECT_EQ(found->short_ns, 99);
+  EXPECT_EQ(found->reserved_ns, 101.5);
   EXPECT_EQ(found->copy_ns, 12);
   EXPECT_FALSE(found->hands_back());
+  EXPECT_FALSE(found->reserves());
   // Nothing but the file itself is left.
   int files = 0;
   for ([[maybe_unused]] const auto& entry :
@@ -86,14 +95,16 @@ TEST_F(Kept, WhatIsKeptIsFound) {
 
 TEST_F(Kept, OtherTextIsNot) {
   const std::string good =
-      "costs 2\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\ncopy_ps 9999\n";
+      "costs 3\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\nshort_ps 9999\n"
+      "reserved_ps 9999\ncopy_ps 9999\n";
   const auto with = [&](const char* from, const char* to) {
     return std::string(good).replace(good.find(from), std::strlen(from), to);
   };
   for (const std::string& text :
        {std::string(), std::string("costs"), good.substr(0, good.find("copy")),
-        with("costs 2", "costs 1"), with("flag_ps 9999", "flag_ps nan"),
-        with("left_ps 9999", "left_ps -1"), with("copy_ps 9999", "copy_ps 99999999999999")}) {
+        with("costs 3", "costs 2"), with("flag_ps 9999", "flag_ps nan"),
+        with("left_ps 9999", "left_ps -1"), with("reserved_ps 9999", "reserved_ps 0"),
+        with("copy_ps 9999", "copy_ps 99999999999999")}) {
     ASSERT_TRUE(keep_costs(file_, usual));
     std::ofstream(file_) << text;
     EXPECT_FALSE(load_costs(file_).has_value()) << text;

@@ -5,29 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <string>
 
 #include "os/loads.h"
+#include "support/folder.h"
 
 namespace tutti::os {
 namespace {
 
-class Folder : public ::testing::Test {
- public:
-  Folder() { EXPECT_NE(::mkdtemp(path.data()), nullptr); }
-  ~Folder() override { (void)std::system(("rm -r " + path).c_str()); }
-
-  void write(const char* name, const char* text) {
-    std::FILE* file = std::fopen((path + name).c_str(), "w");
-    ASSERT_NE(file, nullptr);
-    std::fputs(text, file);
-    std::fclose(file);
-  }
-  std::string path = "/tmp/tutti-hardware-XXXXXX";
-};
-
-using Files = Folder;
+using Files = test::Folder;
 TEST_F(Files, ByTheBeginningsOfTheirPaths) {
   write("/nvidia0", "");
   EXPECT_TRUE(has_file_like((path + "/nvidia").c_str()));
@@ -45,7 +31,7 @@ TEST_F(Files, MayBeThereWhereOneMayNotLook) {
   ::chmod(path.c_str(), 0700);
 }
 
-using PciBus = Folder;
+using PciBus = test::Folder;
 TEST_F(PciBus, ByVendor) {
   write("/devices",
         "0000\t80861237\t0\t               0\n"

@@ -71,5 +71,6 @@ def costs(said: dict[str, Any]) -> str:
     return (
         f"made from this machine's costs ({source}): a flag {said['flag_ns']:.0f} ns, its second "
         f"cache line {said['line_ns']:.0f} ns; 1 KiB copied {said['copy_ns']:.0f} ns, through a "
-        f"slot {said['left_ns']:.0f} ns, handed back {said['handed_back_ns']:.0f} ns"
+        f"slot {said['left_ns']:.0f} ns, handed back {said['handed_back_ns']:.0f} ns; "
+        f"512 B through a slot {said['short_ns']:.0f} ns, reserved {said['reserved_ns']:.0f} ns"
     )

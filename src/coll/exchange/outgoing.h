@@ -88,9 +88,7 @@ class Outgoing {
       std::memcpy(to, &header_, sizeof header_);
       std::memcpy(to + sizeof header_, &place_, sizeof place_);
     });
-    // With fewer bytes a Gather loses by that what a Scatter gains.
-    const std::size_t packed = header_.mode == Mode::packed ? table_bytes() + total_ : 0;
-    if (packed >= limits::handed_back_bytes) f_.reserve(step + 1, packed);
+    if (header_.mode == Mode::packed) f_.reserve(step + 1, table_bytes() + total_);
   }
 
   [[nodiscard]] Shape shape() {

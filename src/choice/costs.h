@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "choice/limits.h"
 #include "segment/desk.h"
 
 namespace tutti::choice {
@@ -62,16 +63,24 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
 [[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
   return costs.flag_ns * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
 }
-// So many bytes through the slots of one member, read by so many at once. They ask for the first
-// line of a slot only when they have seen the flag.
+// The first line of a slot with so many bytes. Readers ask for it only when they have seen the
+// flag, and its owner has to take it back before it stores. Of few bytes that is most of what they
+// cost: what 512 bytes took, but for those bytes themselves.
+[[nodiscard]] constexpr double first_slot_line_ns(const Costs& costs, double bytes) {
+  const double asked = costs.flag_ns / 3;
+  if (bytes >= limits::least_reserved_bytes) return asked;
+  const double measured = costs.short_ns - costs.flag_ns - costs.handed_back_ns / 2;
+  return measured > asked ? measured : asked;
+}
+// So many bytes through the slots of one member, read by so many at once.
 [[nodiscard]] constexpr double slots_ns(const Costs& costs, double bytes, int readers) {
-  return costs.flag_ns / 3 + costs.slot_ns(readers) * bytes / 1024;
+  return first_slot_line_ns(costs, bytes) + costs.slot_ns(readers) * bytes / 1024;
 }
 // The same where the owner fills a slot while the others drain another one. To drain is to copy.
 [[nodiscard]] constexpr double piped_slots_ns(const Costs& costs, double bytes, int readers) {
   const double filling = costs.slot_ns(readers) - costs.copy_ns;
   const double slower = filling > costs.copy_ns ? filling : costs.copy_ns;
-  return costs.flag_ns / 3 + slower * bytes / 1024;
+  return first_slot_line_ns(costs, bytes) + slower * bytes / 1024;
 }
 // So many bytes from one buffer to another.
 [[nodiscard]] constexpr double copies_ns(const Costs& costs, double bytes) {

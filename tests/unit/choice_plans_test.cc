@@ -74,6 +74,22 @@ TEST(Plans, WhereASecondLineTakesLongerThanASlotPayloadsLeaveTheFlag) {
   EXPECT_EQ(chosen(Collective::allreduce, 2, first_line_bytes + 1, costs), "staged");
 }
 
+// As two ranks measured them on cores far from each other. There 64 bytes take 1.4 times as long
+// through a slot as in the flag's two lines.
+TEST(Plans, PayloadsStayInTheFlagWhereASlotsFirstLineTakesLongerThanItsSecondLine) {
+  const Costs far{.flag_ns = 272,
+                  .line_ns = 119,
+                  .left_ns = 473,
+                  .handed_back_ns = 217,
+                  .short_ns = 568,
+                  .reserved_ns = 442,
+                  .copy_ns = 195};
+  for (const Collective collective : {Collective::bcast, Collective::reduce, Collective::allreduce,
+                                      Collective::reduce_scatter_block})
+    for (const std::size_t bytes : {64, 112})
+      EXPECT_EQ(chosen(collective, 2, bytes, far), "line") << name_of(collective) << bytes;
+}
+
 TEST(Plans, SendersPackLargerBlocksWhereCopiesGainLess) {
   Costs costs = usual;
   costs.left_ns = costs.handed_back_ns = 200;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoalls of blocks that leaders pack, and of longer ones: blocking and nonblocking, in place,
-// and with gaps; and a large Allreduce. Prints "packed: N wrong, M calls", the calls of each of
-// MPI_Alltoall and MPI_Ialltoall.
+// Alltoalls of blocks that leaders pack, and of longer ones: all three, blocking and nonblocking,
+// in place, and with gaps; and a large Allreduce. Prints "packed: N wrong, M calls", the calls of
+// each of MPI_Alltoall, MPI_Alltoallv and so on.
 #include <mpi.h>
 
 #include <cstdio>
@@ -55,17 +55,47 @@ class Blocks {
   MPI_Datatype type_;
 };
 
-int alltoall(Blocks& sent, Blocks& got, bool in_place, bool nonblocking) {
+enum class Kind { alltoall, alltoallv, alltoallw };
+
+int alltoall(Kind kind, Blocks& sent, Blocks& got, bool in_place, bool nonblocking) {
   sent.fill();
   if (in_place) got.fill();
   const void* const from = in_place ? MPI_IN_PLACE : sent.data();
-  if (nonblocking) {
-    MPI_Request request;
-    MPI_Ialltoall(from, 1, sent.type(), got.data(), 1, got.type(), MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  } else {
-    MPI_Alltoall(from, 1, sent.type(), got.data(), 1, got.type(), MPI_COMM_WORLD);
+  void* const to = got.data();
+  const MPI_Datatype out = sent.type(), in = got.type();
+  const MPI_Comm world = MPI_COMM_WORLD;
+  const auto size = static_cast<std::size_t>(g_size);
+  const std::vector<int> ones(size, 1);
+  std::vector<int> places(size), out_bytes(size), in_bytes(size);
+  const std::vector<MPI_Datatype> outs(size, out), ins(size, in);
+  MPI_Aint lower, out_extent, in_extent;
+  MPI_Type_get_extent(out, &lower, &out_extent);
+  MPI_Type_get_extent(in, &lower, &in_extent);
+  for (int i = 0; i < g_size; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    places[at] = i;
+    out_bytes[at] = i * static_cast<int>(out_extent);
+    in_bytes[at] = i * static_cast<int>(in_extent);
   }
+  const int *one = ones.data(), *displacements = places.data();
+  MPI_Request request = MPI_REQUEST_NULL;
+  switch (kind) {
+    case Kind::alltoall:
+      nonblocking ? MPI_Ialltoall(from, 1, out, to, 1, in, world, &request)
+                  : MPI_Alltoall(from, 1, out, to, 1, in, world);
+      break;
+    case Kind::alltoallv:
+      nonblocking ? MPI_Ialltoallv(from, one, displacements, out, to, one, displacements, in, world,
+                                   &request)
+                  : MPI_Alltoallv(from, one, displacements, out, to, one, displacements, in, world);
+      break;
+    case Kind::alltoallw:
+      nonblocking ? MPI_Ialltoallw(from, one, out_bytes.data(), outs.data(), to, one,
+                                   in_bytes.data(), ins.data(), world, &request)
+                  : MPI_Alltoallw(from, one, out_bytes.data(), outs.data(), to, one,
+                                  in_bytes.data(), ins.data(), world);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   return got.count_wrong();
 }
 
@@ -92,8 +122,9 @@ int main(int argc, char** argv) {
         for (const bool in_place : {false, true}) {
           if (in_place && out_stride > 1) continue;
           Blocks sent(count, out_stride), got(count, in_stride);
-          for (const bool nonblocking : {false, true})
-            wrong += alltoall(sent, got, in_place, nonblocking);
+          for (const Kind kind : {Kind::alltoall, Kind::alltoallv, Kind::alltoallw})
+            for (const bool nonblocking : {false, true})
+              wrong += alltoall(kind, sent, got, in_place, nonblocking);
           ++calls;
         }
   wrong += allreduce(1 << 18);

@@ -17,6 +17,7 @@ from spanning import CYCLIC, SHORT, UNEQUAL, changed_on, variables
 
 LONGEST = 4096  # of blocks that are packed
 SIZES = (8, 64, 2400, 4096, 4800)  # of packed.cc
+KINDS = ("Alltoall", "Alltoallv", "Alltoallw")
 
 
 def calls(
@@ -38,7 +39,7 @@ def calls(
 
 
 def messages(layout: Layout, longest: int) -> int:
-    """Between nodes, of all 30 Alltoalls: those of packed blocks one from node to node."""
+    """Between nodes, of all 30 calls of a kind: those of packed blocks one from node to node."""
     ranks, nodes = sum(layout.counts), len(layout.counts)
     far = sum(count * (ranks - count) for count in layout.counts)
     each = len(SIZES), 30 // len(SIZES)
@@ -50,14 +51,17 @@ def messages(layout: Layout, longest: int) -> int:
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_packed(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
     found = calls(cluster, mpi, layout, tmp_path)
-    assert found["Alltoall"]["messages"] == messages(layout, LONGEST)
-    assert found["Ialltoall"]["taken"] == found["Ialltoall"]["seen"] == 30
+    for kind in KINDS:
+        assert found[kind]["messages"] == messages(layout, LONGEST), kind
+        begun = found["I" + kind.lower()]
+        assert begun["taken"] == begun["seen"] == 30, kind
 
 
 @pytest.mark.parametrize("ways", ["cma,bounce", "bounce"])
 def test_leaders_out_of_reach(cluster: Cluster, ways: str, tmp_path: Path) -> None:
     found = calls(cluster, MPICH, UNEQUAL, tmp_path, TUTTI_MEMORY=ways)
-    assert found["Alltoall"]["messages"] == messages(UNEQUAL, LONGEST)
+    for kind in KINDS:
+        assert found[kind]["messages"] == messages(UNEQUAL, LONGEST), kind
 
 
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
@@ -66,8 +70,9 @@ def test_rank_0_decides(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     usual = calls(cluster, mpi, SHORT, tmp_path)
     settings = "export TUTTI_PACKED=64 TUTTI_LEADERS=2"
     first = calls(cluster, mpi, SHORT, tmp_path, changed_on("0", settings))
-    assert first["Alltoall"]["messages"] == messages(SHORT, 64) > messages(SHORT, LONGEST)
+    for kind in KINDS:
+        assert first[kind]["messages"] == messages(SHORT, 64) > messages(SHORT, LONGEST)
     assert first["Allreduce"]["messages"] == 2 * usual["Allreduce"]["messages"]
     others = calls(cluster, mpi, SHORT, tmp_path, changed_on("1|2|3", settings))
-    for name in ("Alltoall", "Allreduce"):
+    for name in (*KINDS, "Allreduce"):
         assert others[name]["messages"] == usual[name]["messages"]

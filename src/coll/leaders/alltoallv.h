@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoallv, Alltoallw, and Alltoall of larger blocks over nodes: each rank sends its blocks to
-// ranks of other nodes itself, in pieces, of which a bounded number is under way. Between members
-// of a node blocks pass directly, while the first messages are on their way.
+// Alltoallv, Alltoallw, and Alltoall of larger blocks over nodes: small blocks of the first two go
+// by the leaders (small_blocks.h). Each rank sends its other blocks to ranks of other nodes itself,
+// in pieces, of which a bounded number is under way. Between members of a node blocks pass
+// directly, while the first messages are on their way.
 //
 // In each round everyone has one partner, which has it as well. So in place a block has left before
 // another comes in its place. Rounds and pieces come in one order for all, and who has no message
@@ -11,7 +12,7 @@
 
 #include <vector>
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/small_blocks.h"
 
 namespace tutti::coll::leaders {
 
@@ -19,23 +20,28 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 class DirectExchange {
  public:
-  DirectExchange(Members<F, W>& all, const Work& work) : all_(all), work_(work) {
+  // Of blocks above `least` bytes, between nodes.
+  DirectExchange(Members<F, W>& all, const Work& work, std::size_t least)
+      : all_(all), work_(work), least_(least) {
     std::size_t longest = 1, packed = 0, unpacked = 0;
     for (int q = 0; q < all.map.size(); ++q) {
       if (is_near(q)) continue;
       const Block &out = work.out[index(q)], &in = work.in[index(q)];
-      longest = std::max({longest, out.bytes, in.bytes});
-      if (is_packed(out)) packed = std::max(packed, out.bytes);
-      if (in.layout != nullptr) unpacked = std::max(unpacked, in.bytes);
+      const std::size_t sent = length(out), received = length(in);
+      longest = std::max({longest, sent, received});
+      if (is_packed(out)) packed = std::max(packed, sent);
+      if (in.layout != nullptr) unpacked = std::max(unpacked, received);
     }
     unpacked_at_ = round_up(std::min(packed, piece), 64);
     place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece), 64);
     under_way_.resize(std::clamp(limits::under_way_bytes / std::min(longest, piece),
                                  least_under_way, most_under_way));
-    if (place_bytes_ > 0) memory_ = all.wire.scratch(under_way_.size() * place_bytes_);
   }
 
-  Task run(Collective collective) {
+  [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
+
+  Task run(Collective collective, std::byte* memory) {
+    memory_ = memory;
     while (started_ < under_way_.size() && start_next()) {
     }
     co_await pass(collective);
@@ -65,8 +71,11 @@ class DirectExchange {
   [[nodiscard]] bool is_packed(const Block& out) const {
     return work_.in_place || out.layout != nullptr;
   }
-  static std::size_t left(const Block& block, std::size_t begin) {
-    return begin < block.bytes ? std::min(piece, block.bytes - begin) : 0;
+  [[nodiscard]] std::size_t length(const Block& block) const {
+    return block.bytes > least_ ? block.bytes : 0;
+  }
+  [[nodiscard]] std::size_t left(const Block& block, std::size_t begin) const {
+    return begin < length(block) ? std::min(piece, block.bytes - begin) : 0;
   }
 
   // False: there are no more.
@@ -115,6 +124,7 @@ class DirectExchange {
 
   Members<F, W>& all_;
   const Work& work_;
+  std::size_t least_;
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
   std::size_t started_ = 0, ended_ = 0;
   std::size_t place_bytes_ = 0, unpacked_at_ = 0;
@@ -125,8 +135,17 @@ class DirectExchange {
 
 template <Fabric F, Wire W, Collective collective>
 Task alltoallv(Members<F, W>& all, const Work& work) {
-  DirectExchange<F, W> exchange(all, work);
-  co_await exchange.run(collective);
+  const std::size_t most = collective == Collective::alltoall
+                               ? 0
+                               : SmallBlocks<F, W>::most_bytes(all.map, all.way.packed_bytes);
+  SmallBlocks<F, W> small(all, work, most);
+  if (most > 0) co_await small.list();
+  DirectExchange<F, W> exchange(all, work, most);
+  const std::size_t small_bytes = round_up(small.memory_bytes(), 64);
+  const std::size_t bytes = small_bytes + exchange.memory_bytes();
+  std::byte* const memory = bytes > 0 ? all.wire.scratch(bytes) : nullptr;
+  if (most > 0) co_await small.run(memory);
+  co_await exchange.run(collective, memory + small_bytes);
 }
 
 }  // namespace tutti::coll::leaders

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/engine.h"
 #include "mpi/reduction.h"
 #include "mpi/user_operation.h"
 #include "segment/desk.h"
@@ -81,11 +82,14 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
 template <class H>
 bool Operations<H>::find_user_operation(Call<H>& call, H op) {
   H& last = recent().operation;
-  if (last == op && op != H{}) return true;
+  // Another one, which does not commute, may have got the handle of one that was freed.
+  const bool asks = call.team != nullptr && call.team->spans_nodes();
+  if (last == op && op != H{} && !asks) return true;
   int commutes = 0;
   for (const std::uint64_t none : no_operations_)
     if (key_of(op) == none) return answers_.leave(call, "no operation of a reduction");
   if (native_.op_commutative(op, &commutes) != 0) return answers_.leave(call, "no operation");
+  call.work.commutes = commutes != 0;
   last = op;
   return true;
 }

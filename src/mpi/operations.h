@@ -54,6 +54,7 @@ class Operations {
   }
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
   [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
+  // Where members are on several nodes, fills in whether it commutes.
   [[nodiscard]] bool find_user_operation(Call<H>& call, H op);
   [[nodiscard]] bool spread_of(Call<H>& call, const Described<H>& element, Spread<H>& spread);
 

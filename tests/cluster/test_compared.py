@@ -75,6 +75,30 @@ def test_moves(
         assert set(calls[name].get("reasons", {})) <= LEFT, calls
 
 
+@pytest.mark.parametrize(("mpi", "layout"), CASES)
+def test_operations_of_the_user(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
+    """Against what one process computes alone. One in three does not commute."""
+    words = [str(mpi.compile("operations.cc", "-std=c++20")), "all"]
+    _, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    for name in ("Reduce", "Allreduce", *SUMS):
+        row, scans = calls[name], "scan" in name.lower()
+        if scans and layout.cyclic:
+            assert row["taken"] == 0, row
+        elif scans:
+            assert row["taken"] == row["seen"] > 0, row
+        else:
+            assert 0.5 * row["seen"] < row["taken"] < row["seen"], row
+
+
+# The MPIs' own scans of such elements write behind memory.
+@pytest.mark.parametrize(("mpi", "layout"), [case for case in CASES if not case.values[1].cyclic])
+def test_elements_with_gaps(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
+    words = [str(mpi.compile("operations.cc", "-std=c++20")), "gapped"]
+    _, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    for name in ("Reduce", "Allreduce", *SUMS):
+        assert calls[name]["taken"] == calls[name]["seen"] > 0, calls[name]
+
+
 # Intel MPI's own collectives, to compare with, crash in the program where a host has several ranks.
 @pytest.mark.parametrize(
     ("mpi", "layout"),

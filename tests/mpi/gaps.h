@@ -43,8 +43,12 @@ inline std::int32_t get(const void* base, std::ptrdiff_t at) {
 struct Map {
   std::int32_t a, b;
 };
+// In their place sums, which commute, in blocking calls and of elements that are not large. The
+// MPIs' own reductions of the others write behind memory where there are several hosts.
+inline bool sums = false;
 inline Map after(Map left, Map right) {
   constexpr std::int32_t prime = 251;
+  if (sums) return {(left.a + right.a) % prime, (left.b + right.b) % prime};
   return {left.a * right.a % prime, (left.a * right.b + left.b) % prime};
 }
 
@@ -111,6 +115,7 @@ class Buffer {
 template <class Run>
 void check(const char* what, int all, int first, int last, int begin, int count, Run run) {
   for (const bool starts : {false, true}) {
+    if (sums && starts) continue;
     for (const bool in_place : {false, true}) {
       Buffer in(all, static_cast<unsigned char>(0x40 + rank)), out(all, 0x5a), want(all, 0x5a);
       const Buffer before = [&] {
@@ -220,6 +225,7 @@ inline void at_bottom(MPI_Comm comm, MPI_Op op) {
   const int ones[] = {1, 1};
   MPI_Aint at[2];
   for (const bool starts : {false, true}) {
+    if (sums && starts) continue;
     MPI_Get_address(&data[1], &at[0]);
     MPI_Get_address(&data[4], &at[1]);
     Shape absolute{"addresses", MPI_DATATYPE_NULL, 0, {at[0], at[1]}};
@@ -259,6 +265,7 @@ inline void whole_structures(MPI_Comm comm) {
   MPI_Op op;
   MPI_Op_create(greatest, 1, &op);
   for (const bool starts : {false, true}) {
+    if (sums && starts) continue;
     constexpr int count = 3;
     std::vector<Record> mine(count), all(count);
     for (int i = 0; i < count; ++i) mine[static_cast<std::size_t>(i)].key = (rank * 7 + i) % size;
@@ -279,9 +286,10 @@ inline void whole_structures(MPI_Comm comm) {
 
 inline void gaps(MPI_Comm comm) {
   MPI_Op op;
-  MPI_Op_create(compose, 0, &op);
+  MPI_Op_create(compose, sums, &op);
   for (Shape& each : make_shapes()) {
     shape = &each;
+    if (sums && each.places.size() > 64) continue;
     for (const int count : {1, 2, 5, 300, 2000, 30'000}) {
       const bool columns = each.extent == 4;
       if (columns ? count > 5 : count * std::abs(each.extent) > 2'000'000) continue;

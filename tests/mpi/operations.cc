@@ -4,6 +4,7 @@
 //
 //   operations            all of them, with many sizes
 //   operations gaps       elements with gaps, and large ones
+//   operations gapped     those with gaps, blocking, and with an operation that commutes
 //   operations freed      what is freed while a nonblocking one is under way
 //   operations outstanding  several at once, and blocking ones meanwhile
 //   operations received   ranks that are in the MPI while others wait for them
@@ -411,7 +412,8 @@ int main(int argc, char** argv) {
   for (MPI_Datatype* type : {&matrix_type, &triple_type}) MPI_Type_commit(type);
   const std::string what = argc > 1 ? argv[1] : "all";
   if (what == "all") all(MPI_COMM_WORLD);
-  if (what == "gaps") gaps(MPI_COMM_WORLD);
+  sums = what == "gapped";
+  if (what == "gaps" || sums) gaps(MPI_COMM_WORLD);
   if (what == "freed") freed(MPI_COMM_WORLD);
   if (what == "outstanding") outstanding(MPI_COMM_WORLD);
   if (what == "received") received(MPI_COMM_WORLD);

@@ -109,17 +109,23 @@ TEST(LeadersServe, OnlyWhatTheyCan) {
   const fabric::NodeMap in_turn(std::vector<std::int32_t>{1, 2, 1, 2}, 0);
   const fabric::NodeMap in_order(std::vector<std::int32_t>{1, 1, 2, 2}, 0);
   const coll::Work sum{.count = 3, .element_bytes = 8};
-  coll::Work user = sum;
-  user.op = coll::user_op;
+  coll::Work user = sum, ordered = sum;
+  user.op = ordered.op = coll::user_op;
+  ordered.commutes = false;
   for (const Collective each : {Collective::scan, Collective::exscan}) {
     EXPECT_FALSE(coll::leaders::serves(in_turn, each, sum));
     EXPECT_TRUE(coll::leaders::serves(in_order, each, sum));
-    EXPECT_FALSE(coll::leaders::serves(in_order, each, user));
+    EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
+    EXPECT_TRUE(coll::leaders::serves(in_order, each, ordered));
   }
   for (const Collective each : {Collective::reduce_scatter, Collective::reduce_scatter_block}) {
     EXPECT_TRUE(coll::leaders::serves(in_turn, each, sum));
-    EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
+    EXPECT_TRUE(coll::leaders::serves(in_turn, each, user));
+    EXPECT_FALSE(coll::leaders::serves(in_order, each, ordered));
   }
+  coll::Operands operands;
+  user.operands = &operands;
+  EXPECT_FALSE(coll::leaders::serves(in_order, Collective::allreduce, user));
   const coll::Work large{.count = std::size_t{1} << 40};
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gather, large));
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gatherv, {}));

@@ -58,11 +58,12 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
   }
 }
 
-// Whether it serves this call; all members know that alike. It does not compute with operands that
-// only the rank's own threads may apply, nor with operations of the user, which may not commute.
+// Whether it serves this call; all members know that alike. Late reductions (coll/late/) are of one
+// node. Only scans keep the order of the ranks, where those of each node follow each other.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
+  if (work.operands != nullptr) return false;
   const bool scans = collective == Collective::scan || collective == Collective::exscan;
-  return work.operands == nullptr && work.op != user_op && (!scans || map.in_order());
+  return scans ? map.in_order() : work.commutes;
 }
 
 }  // namespace tutti::coll::leaders

@@ -102,12 +102,22 @@ CommState* Communicators<H>::make_state(H comm) {
     state->why = "its ranks were started apart";
   else if (absentees_.has_absentees(comm, size))
     state->why = "some ranks run without Tutti";
+  else if (links_several(comm, size))
+    name_linked(comm, *state);
   else
     state->team = engine::Team::create(exchange(comm), home(), state->why);
   if (state->team != nullptr && state->team->has_devices()) devices::expect();
   if (state->team != nullptr) settle_at(state->team->node());
   if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
   return state.release();
+}
+
+// Members of a session's communicator have the session; it may outlive MPI_COMM_WORLD, over whose
+// duplicate all messages go.
+template <class H>
+void Communicators<H>::name_linked(H comm, CommState& state) {
+  state.why = several_nodes;
+  state.settled = !links_.agree(comm, !world_.has_sessions(), state.name);
 }
 
 // To be settled when it is first used, so that to make and free communicators costs little.
@@ -158,6 +168,16 @@ bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
   return !world_ranks.empty() && std::ranges::all_of(world_ranks, [&](int rank) {
     return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0;
   });
+}
+
+// Whether its members, which are on several nodes, may become a team.
+template <class H>
+bool Communicators<H>::links_several(H comm, int size) {
+  if (links_.hosts().empty()) return false;
+  const std::vector<int> ranks = world_.world_ranks(comm, size);
+  const auto host = [&](int rank) { return links_.hosts()[static_cast<std::size_t>(rank)]; };
+  return may_link(ranks) &&
+         std::ranges::any_of(ranks, [&](int rank) { return host(rank) != host(ranks[0]); });
 }
 
 // Members on several nodes become a team, at their first blocking collective: they are all there,
@@ -264,12 +284,7 @@ bool Communicators<H>::meets_first(H comm) {
     int size = 0, inter = 0;
     native_.comm_test_inter(comm, &inter);
     native_.comm_size(comm, &size);
-    const std::vector<int> ranks = inter ? std::vector<int>() : world_.world_ranks(comm, size);
-    const auto host = [&](int rank) { return links_.hosts()[static_cast<std::size_t>(rank)]; };
-    const bool several = may_link(ranks) && std::ranges::any_of(ranks, [&](int rank) {
-                           return host(rank) != host(ranks[0]);
-                         });
-    spread = several ? Spread::yes : Spread::no;
+    spread = !inter && links_several(comm, size) ? Spread::yes : Spread::no;
     state->spread.store(spread, std::memory_order_relaxed);
   }
   return spread == Spread::yes;

@@ -36,7 +36,8 @@ struct CommState {
   std::atomic<Spread> spread{Spread::unknown};  // whether members on several nodes may be a team
   // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
   // need not talk to become a team: they name the communicator alike, by the one that it was made
-  // from and its number among those that were. 0: not so.
+  // from and its number among those that were. Where not all members of that one have made it, and
+  // it is on several nodes, they agree on a name. 0: it has none.
   std::uint64_t name = 0;
   std::uint32_t children = 0;
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
@@ -106,8 +107,10 @@ class Communicators {
   [[nodiscard]] CommState* look_up_state(H comm, bool may_take);
   CommState* make_state(H comm);
   CommState* name_state(H comm, std::uint64_t name);
+  void name_linked(H comm, CommState& state);
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
+  [[nodiscard]] bool links_several(H comm, int size);
   [[nodiscard]] bool may_link(const std::vector<int>& world_ranks) const;
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);

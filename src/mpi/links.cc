@@ -243,6 +243,20 @@ bool WorldLinks<H>::agree(H comm, Facts& facts) {
   return true;
 }
 
+// Its first member counts what it has named.
+template <class H>
+bool WorldLinks<H>::agree(H comm, bool may, std::uint64_t& name) {
+  int rank = 0, world_rank = 0;
+  native_.comm_rank(comm, &rank);
+  native_.comm_rank(comm_, &world_rank);
+  const auto first = static_cast<std::uint64_t>(world_rank);
+  std::uint64_t words[] = {rank == 0 ? mix(mix(~std::uint64_t{0}, first), ++named_) : 0,
+                           may ? std::uint64_t{0} : 1};
+  const bool all_may = either(comm, words, 2) && words[1] == 0;
+  name = all_may ? words[0] : 0;
+  return name != 0;
+}
+
 template class TaggedMessages<int>;
 template class TaggedMessages<void*>;
 template class WorldLinks<int>;

@@ -130,8 +130,11 @@ class WorldLinks {
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
   };
+  // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
+  // member may not, or the MPI failed.
+  [[nodiscard]] bool agree(H comm, bool may, std::uint64_t& name);
   // Collective over `comm`: agrees on a tag, and on facts. False: there is none left, or the MPI
-  // failed. `name` is known to all members, and to no others.
+  // failed. `name` is as above.
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
@@ -152,6 +155,7 @@ class WorldLinks {
   coll::leaders::Way way_;
   H comm_{};
   Tags tags_;
+  std::atomic<std::uint64_t> named_{0};
 };
 
 }  // namespace tutti::mpi

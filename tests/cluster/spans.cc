@@ -265,6 +265,50 @@ int alive(int count) {
   return wrong + check_all(world, 5, 0);
 }
 
+// All ranks, in an order that the two groups give: those of odd rank before or after the others.
+MPI_Comm merged(int round) {
+  const int odd = rank % 2, theirs = 1 - odd;
+  const bool falls = round % 3 == 0;  // the highest rank of each group is its first member
+  const int highest = size - ((size - 1) % 2 == theirs ? 1 : 2);
+  MPI_Comm half, both, all;
+  MPI_Comm_split(world, odd, falls ? -rank : rank, &half);
+  MPI_Intercomm_create(half, 0, world, falls ? highest : theirs, 21, &both);
+  MPI_Intercomm_merge(both, odd == round % 2, &all);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+  return all;
+}
+
+// Communicators that not all members of another one make together, and what is made of them.
+int others(int rounds) {
+  int wrong = 0;
+  MPI_Group everyone, ends;
+  MPI_Comm_group(world, &everyone);
+  const int ranks[] = {size - 1, 0};
+  MPI_Group_incl(everyone, 2, ranks, &ends);
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm comms[] = {merged(round), MPI_COMM_NULL, MPI_COMM_NULL};
+    if (rank == 0 || rank == size - 1) MPI_Comm_create_group(world, ends, 9, &comms[1]);
+    MPI_Request request;
+    MPI_Comm_idup(world, &comms[2], &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (MPI_Comm& comm : comms) {
+      if (comm == MPI_COMM_NULL) continue;
+      int members = 0;
+      MPI_Comm_size(comm, &members);
+      MPI_Comm copy = round % 2 == 0 ? copy_of(comm) : MPI_COMM_NULL;
+      wrong += check_all(comm, 1 + round, round % members);
+      if (copy == MPI_COMM_NULL) copy = copy_of(comm);
+      wrong += check_all(copy, 3, (round + 1) % members);
+      MPI_Comm_free(&copy);
+      MPI_Comm_free(&comm);
+    }
+  }
+  MPI_Group_free(&ends);
+  MPI_Group_free(&everyone);
+  return wrong;
+}
+
 // As many duplicates at once as the MPI has, but at most `count`, each used once it is there.
 int crowded(int count) {
   std::vector<MPI_Comm> comms;
@@ -299,7 +343,7 @@ void add(void* in, void* sum, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<int*>(sum)[i] += static_cast<int*>(in)[i];
 }
 
-// Tutti leaves these to the MPI, among those that it takes.
+// Tutti leaves those that do not commute to the MPI, among those that it takes.
 int operations() {
   int wrong = 0;
   MPI_Op commuting, not_commuting;
@@ -399,6 +443,7 @@ int main(int count, char** words) {
   if (what == "threads") wrong = threads(n);
   if (what == "cycles") wrong = cycles(n);
   if (what == "alive") wrong = alive(n);
+  if (what == "others") wrong = others(n);
   if (what == "crowded") wrong = crowded(n);
   if (what == "roots") wrong = roots(n);
   if (what == "operations") wrong = operations();

@@ -12,7 +12,16 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
-from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, changed_on, variables
+from spanning import (
+    ALONE,
+    LAYOUTS,
+    SEVERAL,
+    SHORT,
+    UNEQUAL,
+    changed_on,
+    layout_cases,
+    variables,
+)
 
 # What spans.cc does, and what of it makes a short form.
 PROGRAMS = {
@@ -91,6 +100,17 @@ def test_more_than_there_are_tags(cluster: Cluster, layout: Layout, tmp_path: Pa
     row = calls_of(report)["Allreduce"]
     # MPI_COMM_WORLD comes last, when there are tags again.
     assert 0 < row["reasons"][SEVERAL] < 400 and row["taken"] > 2000
+
+
+@pytest.mark.parametrize(
+    ("mpi", "layout"),
+    layout_cases(MAIN, LAYOUTS, lambda mpi, layout: mpi is MPICH and layout is UNEQUAL),
+)
+def test_others_are_served(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    spans(cluster, mpi, layout, program(mpi, "others 12"), TUTTI_REPORT=str(report))
+    row = calls_of(report)["Allreduce"]
+    assert row["taken"] == row["seen"] > 100, row
 
 
 def calls_of(report: Path) -> dict[str, Any]:

@@ -55,22 +55,22 @@ constexpr std::size_t block_of(const Work& work, std::size_t bytes) {
 }
 
 // The worst ways of all members.
-struct Reach {
+struct WorstTransports {
   Transport sends = Transport::mapped;
   Transport recvs = Transport::mapped;
 };
 
 // Posts cards[rank] and fills in all the others.
 template <Fabric F>
-Task exchange(F& f, Step step, Cards* cards, Reach& reach) {
+Task exchange(F& f, Step step, Cards* cards, WorstTransports& transports) {
   f.open_share(step);
   co_await f.room(step);
   f.post(step, bytes_of(cards[f.rank()]));
   for (int q = 0; q < f.size(); ++q) {
     Cards& theirs = cards[q];
     if (q != f.rank()) std::memcpy(&theirs, co_await f.posted(q, step), sizeof theirs);
-    reach.sends = std::max(reach.sends, theirs.send.transport);
-    reach.recvs = std::max(reach.recvs, theirs.recv.transport);
+    transports.sends = std::max(transports.sends, theirs.send.transport);
+    transports.recvs = std::max(transports.recvs, theirs.recv.transport);
   }
   f.everyone_arrived();
 }

@@ -204,7 +204,7 @@ void trim() {
   if (heap.mode.load(std::memory_order_acquire) != Mode::idle) purge_all();
 }
 
-Share share() {
+Handle handle() {
   const os::KeepErrno keep;
   (void)ready();
   const Guard guard;

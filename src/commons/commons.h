@@ -100,16 +100,16 @@ void tend();
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:
 // switched off, or this is a forked child, whose blocks are private copies of its parent's.
-struct Share {
+struct Handle {
   int fd = -1;
   const std::byte* base = nullptr;
   std::size_t bytes = 0;
   const char* why_not = "";  // a literal, when fd is -1
 };
 // Reserves the range if no allocation has done so yet.
-[[nodiscard]] Share share();
+[[nodiscard]] Handle handle();
 
-// Where in the range peers that map share().fd find all of [address, address + bytes), which is a
+// Where in the range peers that map handle().fd find all of [address, address + bytes), which is a
 // block, or static variables after adopt_statics(). nullptr: not there.
 [[nodiscard]] const std::byte* shared(const void* address, std::size_t bytes);
 

@@ -31,8 +31,8 @@ bool Across::perform(coll::Collective collective, const coll::Work& work) {
   coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{
       fabric_, wire_, map_, plans_, strict_, background_.way};
   const fabric::Task task = algorithm_of(collective)(all, work);
-  fabric::NodeHost& host = fabric_.host();
-  const bool succeeded = task.done() && !host.failed() && !host.has_read_in_vain();
+  fabric::NodeProvider& provider = fabric_.provider();
+  const bool succeeded = task.done() && !provider.failed() && !provider.has_read_in_vain();
   if (succeeded) wire_.end_call();
   return succeeded;
 }

@@ -140,7 +140,7 @@ bool TeamMember::only_kernel_reaches(const coll::Work& work) const {
   fabric::Transport worst = fabric::Transport::mapped;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
     if (buffer != nullptr)
-      worst = std::max(worst, host_.offer(buffer, work.bytes(), full).transport);
+      worst = std::max(worst, provider_.offer(buffer, work.bytes(), full).transport);
   return worst == fabric::Transport::copied;
 }
 

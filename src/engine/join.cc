@@ -313,7 +313,7 @@ class Node::Joining {
     node_->transports_.may_cico = allowed_.bounce;
     node_->transports_.windows = &node_->windows_;
     node_->windows_.bound(bounds_of_windows(), memory::resident_of_peers, [node = node_.get()] {
-      for (const memory::Reach& reach : node->reaches_) reach.forget();
+      for (const memory::PeerMemory& reach : node->reaches_) reach.forget();
     });
     for (int peer = 0; peer < node_->size(); ++peer) {
       node_->transports_.mapped = node_->transports_.mapped && verdict(peer).mapped != 0;
@@ -327,7 +327,7 @@ class Node::Joining {
   }
   [[nodiscard]] const Arrival& arrival(int peer) const { return arrivals_[index_of(peer)]; }
   [[nodiscard]] const Verdict& verdict(int peer) const { return verdicts_[index_of(peer)]; }
-  [[nodiscard]] memory::Reach& reach(int peer) {
+  [[nodiscard]] memory::PeerMemory& reach(int peer) {
     return node_->reaches_[static_cast<std::size_t>(peer)];
   }
 

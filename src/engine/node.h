@@ -43,7 +43,7 @@ class Node {
   [[nodiscard]] const Member& member(int rank) const {
     return members_[static_cast<std::size_t>(rank)];
   }
-  [[nodiscard]] const memory::Reach& reach(int rank) const {
+  [[nodiscard]] const memory::PeerMemory& reach(int rank) const {
     return reaches_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] segment::Segment& segment() { return segment_; }
@@ -80,7 +80,7 @@ class Node {
   std::uint64_t id_ = 0;
   int rank_ = 0;
   std::vector<Member> members_;
-  std::vector<memory::Reach> reaches_;
+  std::vector<memory::PeerMemory> reaches_;
   memory::Windows windows_;  // of all of them
   segment::Segment segment_;
   memory::Transports transports_;

@@ -129,10 +129,11 @@ TeamMember::TeamMember(std::shared_ptr<Node> own, std::uint64_t slice, std::vect
       desks_(desks_of(node()->segment(), slice_, desks_each * members_.size())),
       reporter_(*node(), members_, desks_, rank, true, fabric_),
       plans_(node()->plans(static_cast<int>(members_.size()))),
-      host_(peers_of(*node(), members_), node()->transports(), node()->wait_policy(),
-            reporter_.emergencies()),
-      fabric_(host_, std::span(desks_).first(members_.size()), rank),
-      leaving_(false, std::span(desks_).first(members_.size()), rank, host_, node()->wait_policy()),
+      provider_(peers_of(*node(), members_), node()->transports(), node()->wait_policy(),
+                reporter_.emergencies()),
+      fabric_(provider_, std::span(desks_).first(members_.size()), rank),
+      leaving_(false, std::span(desks_).first(members_.size()), rank, provider_,
+               node()->wait_policy()),
       strict_(node()->strict()),
       order_(node()->order()) {
   fabric_.set_costs(plans_->costs);
@@ -159,7 +160,7 @@ void TeamMember::revoke() {
   // A member that sees what follows also sees that the team was revoked.
   leaving_.break_off();
   desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
-  (void)host_.fail();
+  (void)provider_.fail();
   if (across_ != nullptr) across_->call_off();
 }
 
@@ -172,7 +173,7 @@ inline bool TeamMember::perform(Collective collective, const coll::Work& work) {
   const auto* row = coll::row_of<fabric::NodeFabric>(*plans_, collective, work);
   if (row == nullptr) return false;
   const fabric::Task task = row->run(fabric_, work);
-  return task.done() && !host_.failed() && !host_.has_read_in_vain();
+  return task.done() && !provider_.failed() && !provider_.has_read_in_vain();
 }
 
 inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
@@ -184,7 +185,7 @@ inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
   Choices choices;
   if (moved >= choice::Learner::least_bytes && across_ == nullptr)
     choices = choose(true, collective, work, moved);
-  host_.begin_call(work.timed);
+  provider_.begin_call(work.timed);
 
   // The lines of a barrier carry this call, too. Its members compare calls along edges that connect
   // all of them (docs/algorithms.md, "A rule for barriers").
@@ -192,9 +193,9 @@ inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
   if (!agreed || !perform(collective, work)) [[unlikely]]
     return fail(collective, work);
   leaving_.end();
-  host_.tidy(moved);
+  provider_.tidy(moved);
 
-  if (work.timed) learn(choices, host_.work_ticks(), moved, host_.route());
+  if (work.timed) learn(choices, provider_.work_ticks(), moved, provider_.route());
   count(collective, moved);
   return ErrorCode::none;
 }
@@ -202,7 +203,7 @@ inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
 inline void TeamMember::count(Collective collective, std::size_t moved) {
   const std::size_t kind = kind_of(collective, true);
   if (across_ == nullptr) [[likely]] {
-    t_last_way = account_.add(kind, moved, host_.route());
+    t_last_way = account_.add(kind, moved, provider_.route());
     return;
   }
   t_last_way = account_.add(kind, moved, fabric::Route::messages);
@@ -219,7 +220,7 @@ bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::
     error_code = refuse(collective, work);
   } else {
     fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
-    host_.begin_call(false);
+    provider_.begin_call(false);
     if (perform(Collective::allreduce, question)) {
       leaving_.end();
       asked_ = {leaving_.number(), ErrorCode::peer_error};
@@ -315,7 +316,7 @@ TeamMember::Background::Background(TeamMember& team)
                static_cast<TeamMember*>(self)->fall(static_cast<Pending&>(first));
              }},
             team.across_ != nullptr ? &team.across_->background() : nullptr),
-      leaving(true, desks, team.place(), team.host_, team.node()->wait_policy()) {
+      leaving(true, desks, team.place(), team.provider_, team.node()->wait_policy()) {
   if (team.across_ != nullptr)
     reporter.set_across(team.across_->map(), [this] { return queue.is_called_off(); });
 }
@@ -336,7 +337,7 @@ ErrorCode TeamMember::may_start(Collective collective, const coll::Work& work) {
 
 // After an error this rank's steps no longer say which calls it has made, so nothing is published.
 void TeamMember::publish(std::uint64_t call) {
-  if (!host_.failed()) publish_start(desk(), fabric_.last_step(), call);
+  if (!provider_.failed()) publish_start(desk(), fabric_.last_step(), call);
 }
 
 // Called by the thread that drives.

@@ -90,7 +90,7 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   std::vector<fabric::Desk*> desks_;  // one a member, and then one a member for the background
   ErrorReporter reporter_;
   std::shared_ptr<const choice::Plans> plans_;
-  fabric::NodeHost host_;
+  fabric::NodeProvider provider_;
   fabric::NodeFabric fabric_;
   std::unique_ptr<Across> across_;  // where there are several nodes
   Leaving leaving_;

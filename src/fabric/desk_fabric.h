@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric over desks (segment/desk.h). A Host says how one waits and how one reaches memory:
-//   Host::Await<Condition>   an awaiter made of {host, condition}; it may stay suspended for ever
-//                            when an error has been met, and the collective then is not done
-//   host.wake(word, sleepers), host.mismatch(peer, theirs, mine), host.truncation(peer, sent, room)
-//   host.may_fold()          whether this thread may apply the operation of a late reduction
-//   host.has_read_in_vain()  whether memory that was read or written may have been that of a peer
-//                            that has gone; the host then has failed
-//   host.offer, host.populate, host.map, host.read, host.write, host.scratch
+// The fabric over desks (segment/desk.h). A Provider says how one waits and how one reaches memory:
+//   Await<Condition>     an awaiter made of {provider, condition}; it may stay suspended for ever
+//                        when an error has been met, and the collective then is not done
+//   wake(word, sleepers), mismatch(peer, theirs, mine), truncation(peer, sent, room)
+//   may_fold()           whether this thread may apply the operation of a late reduction
+//   has_read_in_vain()   whether memory that was read or written may have been that of a peer that
+//                        has gone; the provider then has failed
+//   offer, populate, map, read, write, scratch
 // A condition is a struct with three functions. `bool poll(Watch&)` says whether it holds, and
 // fills in the word to watch if not. `bool accept()` then looks whether all is well. `resume()`
 // yields the awaited value.
@@ -35,17 +35,17 @@ struct Watch {
   int poster = -1;  // who is to post the step, if that is awaited
 };
 
-template <class Host>
+template <class Provider>
 class DeskFabric {
  public:
   // `desks` holds one pointer for each member, in rank order, and outlives the fabric. Steps are
   // counted from `before` on, so that tests can see what happens after years.
-  DeskFabric(Host& host, std::span<Desk* const> desks, int rank, Step before = 0)
-      : host_(host), desks_(desks), rank_(rank), step_(before), everyone_done_(before) {}
+  DeskFabric(Provider& provider, std::span<Desk* const> desks, int rank, Step before = 0)
+      : provider_(provider), desks_(desks), rank_(rank), step_(before), everyone_done_(before) {}
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(desks_.size()); }
-  [[nodiscard]] Host& host() { return host_; }
+  [[nodiscard]] Provider& provider() { return provider_; }
   [[nodiscard]] std::span<Desk* const> desks() const { return desks_; }
   // What things cost here; the usual until somebody knows better. The costs outlive the fabric.
   [[nodiscard]] const choice::Costs& costs() const { return *costs_; }
@@ -77,7 +77,7 @@ class DeskFabric {
     line.call = call_;
     fill(line.payload);
     line.step.store(step, std::memory_order_release);  // pairs with the load in Posted::poll
-    host_.wake(line.step, mine.sleepers);
+    provider_.wake(line.step, mine.sleepers);
     // The line of the next post is in the caches of those who read it last. To take it back takes
     // as long as to post it. Only its first cache line, which has the flag: to take the second one,
     // too, made payloads of both slower where cores are far from each other.
@@ -85,11 +85,11 @@ class DeskFabric {
   }
 
   void finish(Step step) {
-    if (host_.has_read_in_vain()) [[unlikely]]
+    if (provider_.has_read_in_vain()) [[unlikely]]
       return;
     Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
     mine.done.store(step, std::memory_order_release);  // pairs with the load in Room::poll
-    host_.wake(mine.done, mine.sleepers);
+    provider_.wake(mine.done, mine.sleepers);
   }
 
   void everyone_arrived() { everyone_done_ = std::max(everyone_done_, first_step_ - 1); }
@@ -113,7 +113,7 @@ class DeskFabric {
       const std::uint64_t call = line().call;
       if (call == fabric->call_) [[likely]]
         return true;
-      fabric->host_.mismatch(peer, call, fabric->call_);
+      fabric->provider_.mismatch(peer, call, fabric->call_);
       return false;
     }
     const std::byte* resume() const { return line().payload; }
@@ -184,11 +184,11 @@ class DeskFabric {
   }
 
   void land(int peer, Step) {
-    if (host_.has_read_in_vain()) [[unlikely]]
+    if (provider_.has_read_in_vain()) [[unlikely]]
       return;
     Desk& desk = *desks_[static_cast<std::size_t>(peer)];
     desk.share.landed.fetch_add(1, std::memory_order_release);  // pairs with Landed::poll
-    host_.wake(desk.share.landed, desk.sleepers);
+    provider_.wake(desk.share.landed, desk.sleepers);
   }
 
   struct Landed {
@@ -210,7 +210,9 @@ class DeskFabric {
   // The same; holds also when this member may take chunks itself.
   struct Folding {
     Landed landed;
-    bool poll(Watch& watch) const { return landed.fabric->host_.may_fold() || landed.poll(watch); }
+    bool poll(Watch& watch) const {
+      return landed.fabric->provider_.may_fold() || landed.poll(watch);
+    }
     [[nodiscard]] bool accept() const { return true; }
     void resume() const {}
   };
@@ -219,12 +221,12 @@ class DeskFabric {
   }
 
   void produce(Step step, std::uint32_t pieces) {
-    if (host_.has_read_in_vain()) [[unlikely]]
+    if (provider_.has_read_in_vain()) [[unlikely]]
       return;
     Desk& mine = *desks_[static_cast<std::size_t>(rank_)];
     // Pairs with Produced::poll.
     mine.share.claimed.store(step << segment::share_count_bits | pieces, std::memory_order_release);
-    host_.wake(mine.share.claimed, mine.sleepers);
+    provider_.wake(mine.share.claimed, mine.sleepers);
   }
 
   struct Produced {
@@ -243,19 +245,19 @@ class DeskFabric {
   }
 
   void truncation(int peer, std::size_t sent, std::size_t room) {
-    host_.truncation(peer, sent, room);
+    provider_.truncation(peer, sent, room);
   }
 
-  void take(Route route) { host_.take(route); }
-  void begin_work() { host_.begin_work(); }
-  void begin_shared_work() { host_.begin_shared_work(); }
-  void end_work() { host_.end_work(); }
+  void take(Route route) { provider_.take(route); }
+  void begin_work() { provider_.begin_work(); }
+  void begin_shared_work() { provider_.begin_shared_work(); }
+  void end_work() { provider_.end_work(); }
   [[nodiscard]] auto pause(std::size_t bytes, int transfers = 1) {
-    return host_.pause(bytes, transfers);
+    return provider_.pause(bytes, transfers);
   }
-  void spend(std::size_t bytes) { host_.spend(bytes); }
-  void step_aside() { host_.step_aside(); }
-  [[nodiscard]] auto on(Executor executor) { return host_.on(executor); }
+  void spend(std::size_t bytes) { provider_.spend(bytes); }
+  void step_aside() { provider_.step_aside(); }
+  [[nodiscard]] auto on(Executor executor) { return provider_.on(executor); }
 
   [[nodiscard]] std::byte* staging(int peer, Step step) const {
     Desk& desk = *desks_[static_cast<std::size_t>(peer)];
@@ -269,19 +271,19 @@ class DeskFabric {
                        bytes);
   }
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) {
-    return host_.offer(buffer, bytes, full);
+    return provider_.offer(buffer, bytes, full);
   }
-  void populate(const void* buffer, std::size_t bytes) { host_.populate(buffer, bytes); }
+  void populate(const void* buffer, std::size_t bytes) { provider_.populate(buffer, bytes); }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {
-    return peer == rank_ ? reinterpret_cast<std::byte*>(card.address) : host_.map(peer, card);
+    return peer == rank_ ? reinterpret_cast<std::byte*>(card.address) : provider_.map(peer, card);
   }
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-    host_.read(peer, card, offset, to, bytes);
+    provider_.read(peer, card, offset, to, bytes);
   }
   void write(int peer, const Card& card, std::size_t offset, const void* from, std::size_t bytes) {
-    host_.write(peer, card, offset, from, bytes);
+    provider_.write(peer, card, offset, from, bytes);
   }
-  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return host_.scratch(bytes); }
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return provider_.scratch(bytes); }
 
  private:
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << segment::share_count_bits) - 1;
@@ -305,10 +307,10 @@ class DeskFabric {
 
   template <class Condition>
   auto await(Condition condition) {
-    return typename Host::template Await<Condition>{host_, condition};
+    return typename Provider::template Await<Condition>{provider_, condition};
   }
 
-  Host& host_;
+  Provider& provider_;
   std::span<Desk* const> desks_;
   int rank_;
   Step step_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric: what algorithms are written over. One concept, and hosts that say how one waits: `node`
-// (ranks are processes, waits block) and `suspending` (a thread drives several collectives, waits
-// suspend). lab/ has two more, in which ranks are coroutines of one thread. All run the same
+// fabric: what algorithms are written over. One concept, and providers that say how one waits:
+// `node` (ranks are processes, waits block) and `suspending` (a thread drives several collectives,
+// waits suspend). lab/ has two more, in which ranks are coroutines of one thread. All run the same
 // DeskFabric on the same desk layout, so what is simulated is the protocol itself.
 // Words: docs/glossary.md.
 //

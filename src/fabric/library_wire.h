@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the wires over messages of a library share: what is told of the call, memory for what
-// passes, and the end. `Host` is that of this rank's node.
+// passes, and the end. `Provider` is that of this rank's node.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace tutti::fabric {
 
-template <class Host>
+template <class Provider>
 class LibraryWire {
  public:
-  void mismatch(int member, std::uint64_t theirs) { host_.mismatch_across(member, theirs); }
+  void mismatch(int member, std::uint64_t theirs) { provider_.mismatch_across(member, theirs); }
   void truncation(int member, std::size_t sent, std::size_t room) {
-    host_.truncation_across(member, sent, room);
+    provider_.truncation_across(member, sent, room);
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
@@ -38,11 +38,11 @@ class LibraryWire {
 
  protected:
   // `host` outlives the wire.
-  LibraryWire(std::shared_ptr<Messages> messages, Host& host)
-      : messages_(std::move(messages)), host_(host) {}
+  LibraryWire(std::shared_ptr<Messages> messages, Provider& provider)
+      : messages_(std::move(messages)), provider_(provider) {}
 
   std::shared_ptr<Messages> messages_;
-  Host& host_;
+  Provider& provider_;
   Sent sent_;
   Scratch scratch_;
 };

@@ -9,13 +9,13 @@
 
 namespace tutti::fabric {
 
-class MessageWire : public LibraryWire<NodeHost> {
+class MessageWire : public LibraryWire<NodeProvider> {
  public:
   // `fabric` is that of this rank's node, and outlives the wire.
   MessageWire(std::shared_ptr<Messages> messages, NodeFabric& fabric)
-      : LibraryWire(std::move(messages), fabric.host()),
+      : LibraryWire(std::move(messages), fabric.provider()),
         fabric_(fabric),
-        polls_(fabric.host().shares_core() ? 0 : most_polls) {}
+        polls_(fabric.provider().shares_core() ? 0 : most_polls) {}
 
   Ticket send(int member, const void* from, std::size_t bytes) {
     sent_.add(bytes);

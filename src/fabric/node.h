@@ -10,21 +10,21 @@
 
 namespace tutti::fabric {
 
-class NodeHost : public Peers {
+class NodeProvider : public Peers {
  public:
   using Peers::Peers;
 
   template <class Condition>
   struct Await {
-    NodeHost& host;
+    NodeProvider& provider;
     Condition condition;
     [[gnu::always_inline]] bool await_ready() {  // a small call has mostly nothing to wait for here
-      if (host.failed()) [[unlikely]]
+      if (provider.failed()) [[unlikely]]
         return false;
       Watch watch;
       for (int polls = 0; polls < tight_polls; ++polls)
         if (condition.poll(watch)) return condition.accept();
-      return host.wait([this](Watch& w) { return condition.poll(w); }) && condition.accept();
+      return provider.wait([this](Watch& w) { return condition.poll(w); }) && condition.accept();
     }
     // Nobody resumes a collective that has met an error.
     void await_suspend(std::coroutine_handle<>) const noexcept {}
@@ -96,7 +96,7 @@ class NodeHost : public Peers {
   std::int64_t polls_ = wait_policy().polls;
 };
 
-using NodeFabric = DeskFabric<NodeHost>;
+using NodeFabric = DeskFabric<NodeProvider>;
 static_assert(Fabric<NodeFabric>);
 
 }  // namespace tutti::fabric

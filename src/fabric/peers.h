@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both hosts of real ranks share (fabric/node.h and fabric/suspending.h): how they reach the
-// memory of the other members, what they say when these are gone, and what a collective tells of
-// itself.
+// What both providers of real ranks share (fabric/node.h and fabric/suspending.h): how they reach
+// the memory of the other members, what they say when these are gone, and what a collective tells
+// of itself.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct Nothing {
 class Peers {
  public:
   struct Peer {
-    const memory::Reach* reach = nullptr;                  // nullptr for threads of this process
+    const memory::PeerMemory* reach = nullptr;             // nullptr for threads of this process
     pid_t pid = 0;                                         // 0: this one
     const std::atomic<std::uint32_t>* presence = nullptr;  // see segment/segment.h
   };
@@ -80,7 +80,8 @@ class Peers {
   // while it was read. Then this has failed, and nobody may take what was read for a result. To be
   // asked before the others are told that something is done, or that all has succeeded.
   [[nodiscard]] bool has_read_in_vain() {
-    return memory::Reach::any_in_vain() && (gave_up_ || (route_ != Route::line && meet_loss()));
+    return memory::PeerMemory::any_in_vain() &&
+           (gave_up_ || (route_ != Route::line && meet_loss()));
   }
   // Whether nobody will end this wait: the member that could is dead or has failed. If this rank
   // itself is waiting, also: a member waits for this one in a call that does not match.
@@ -131,7 +132,7 @@ class Peers {
     populated_ = {buffer, bytes, since};
   }
   [[nodiscard]] std::byte* map(int peer, const Card& card) const {
-    const memory::Reach* reach = peers_[static_cast<std::size_t>(peer)].reach;
+    const memory::PeerMemory* reach = peers_[static_cast<std::size_t>(peer)].reach;
     return reach != nullptr ? reach->map(card) : reinterpret_cast<std::byte*>(card.address);
   }
   void read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes);

@@ -9,18 +9,18 @@
 
 namespace tutti::fabric {
 
-class SuspendingHost : public Peers {
+class SuspendingProvider : public Peers {
  public:
   using Peers::Peers;
 
   template <class Condition>
   struct Await {
-    SuspendingHost& host;
+    SuspendingProvider& provider;
     Condition condition;
     // Also false when an error was met: nobody then resumes the algorithm.
     bool await_ready() {
       constexpr bool before_post = requires { Condition::comes_before_post; };
-      if (host.failed() || (host.only_posts_ && !before_post)) return false;
+      if (provider.failed() || (provider.only_posts_ && !before_post)) return false;
       Watch watch;
       return condition.poll(watch) && condition.accept();
     }
@@ -29,16 +29,16 @@ class SuspendingHost : public Peers {
         Condition& awaited = static_cast<Await*>(awaiter)->condition;
         return awaited.poll(watch) && awaited.accept();
       };
-      host.suspend({handle, ready, this});
+      provider.suspend({handle, ready, this});
     }
     decltype(auto) await_resume() { return condition.resume(); }
   };
 
   struct On {
-    SuspendingHost& host;
-    bool await_ready() const { return host.may_go_on() && !host.only_posts_; }
+    SuspendingProvider& provider;
+    bool await_ready() const { return provider.may_go_on() && !provider.only_posts_; }
     void await_suspend(std::coroutine_handle<> handle) const {
-      host.suspend({handle, [](void*, Watch&) { return true; }, nullptr});
+      provider.suspend({handle, [](void*, Watch&) { return true; }, nullptr});
     }
     void await_resume() const noexcept {}
   };
@@ -123,7 +123,7 @@ class SuspendingHost : public Peers {
   std::size_t paused_bytes_ = 0;
 };
 
-using SuspendingFabric = DeskFabric<SuspendingHost>;
+using SuspendingFabric = DeskFabric<SuspendingProvider>;
 static_assert(Fabric<SuspendingFabric>);
 
 }  // namespace tutti::fabric

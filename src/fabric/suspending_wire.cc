@@ -28,7 +28,7 @@ void SuspendingWire::talk() {
     if (state != Messages::State::done) break;
     ++done_;
   }
-  if (failed) host_.lose_messages();
+  if (failed) provider_.lose_messages();
 }
 
 void SuspendingWire::abandon() {

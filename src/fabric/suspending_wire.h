@@ -12,14 +12,14 @@
 
 namespace tutti::fabric {
 
-class SuspendingWire : public LibraryWire<SuspendingHost> {
+class SuspendingWire : public LibraryWire<SuspendingProvider> {
  public:
   // `any_thread`: may call the library.
-  SuspendingWire(std::shared_ptr<Messages> messages, SuspendingHost& host, bool any_thread)
-      : LibraryWire(std::move(messages), host), any_thread_(any_thread) {}
+  SuspendingWire(std::shared_ptr<Messages> messages, SuspendingProvider& provider, bool any_thread)
+      : LibraryWire(std::move(messages), provider), any_thread_(any_thread) {}
 
   // Whether the thread that drives may call the library.
-  [[nodiscard]] bool may_talk() const { return may_talk(host_.driver()); }
+  [[nodiscard]] bool may_talk() const { return may_talk(provider_.driver()); }
   [[nodiscard]] bool may_talk(Executor driver) const {
     return any_thread_ || driver == Executor::rank;
   }
@@ -36,14 +36,14 @@ class SuspendingWire : public LibraryWire<SuspendingHost> {
     SuspendingWire& wire;
     Ticket ticket;
     bool await_ready() const {
-      return !wire.host_.failed() && !wire.host_.only_posts() && wire.is_done(ticket);
+      return !wire.provider_.failed() && !wire.provider_.only_posts() && wire.is_done(ticket);
     }
     void await_suspend(std::coroutine_handle<> handle) {
       const auto ready = [](void* awaiter, Watch&) {
         const Await& self = *static_cast<const Await*>(awaiter);
-        return self.wire.is_done(self.ticket) && !self.wire.host_.failed();
+        return self.wire.is_done(self.ticket) && !self.wire.provider_.failed();
       };
-      wire.host_.suspend({handle, ready, this});
+      wire.provider_.suspend({handle, ready, this});
     }
     void await_resume() const noexcept {}
   };

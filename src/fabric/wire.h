@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What members on different nodes talk over: messages. A second, smaller concept beside Fabric,
-// whose members share memory. Hosts: `message_wire` (messages of a library, waits block), and
+// whose members share memory. Providers: `message_wire` (messages of a library, waits block), and
 // lab/sim_wire.h (a seeded scheduler draws when a message arrives). Words: docs/glossary.md.
 //
-//   send(to, from, n)     starts to send n bytes to a member; they stay as they are until it is
-//   done receive(from, to, n)  starts to receive n bytes from a member: the next of its messages
+//   send(to, from, n)     starts to send n bytes to a member, which stay as they are until done
+//   receive(from, to, n)  starts to receive n bytes from a member: the next of its messages
 //   done(ticket)          awaits that this message and all that were started before it are done
 //   mismatch(q, call)     a member is in another call than this one
 //   truncation(q, n, m)   it sends n bytes, and this one has room for m

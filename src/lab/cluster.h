@@ -34,7 +34,7 @@
 #include "fabric/node_map.h"
 #include "fabric/wire.h"
 #include "lab/desks.h"
-#include "lab/host.h"
+#include "lab/provider.h"
 
 namespace tutti::lab {
 
@@ -60,13 +60,13 @@ struct ClusterMachine {
 
 class Cluster;
 
-class ClusterHost : public MappedHost {
+class ClusterProvider : public MappedProvider {
  public:
-  ClusterHost(Cluster& cluster, int rank) : cluster_(&cluster), rank_(rank) {}
+  ClusterProvider(Cluster& cluster, int rank) : cluster_(&cluster), rank_(rank) {}
 
   template <class Condition>
   struct Await {
-    ClusterHost& host;
+    ClusterProvider& provider;
     Condition condition;
     Watch watch = {};
     // Whether members have left a line or a slot is known without a look at each, as a rule.
@@ -79,7 +79,7 @@ class ClusterHost : public MappedHost {
     }
   };
   struct Pause {
-    ClusterHost& host;
+    ClusterProvider& provider;
     std::size_t bytes;
     int transfers;
     bool await_ready() const noexcept { return bytes == 0; }
@@ -97,7 +97,7 @@ class ClusterHost : public MappedHost {
   int rank_;
 };
 
-using ClusterFabric = DeskFabric<ClusterHost>;
+using ClusterFabric = DeskFabric<ClusterProvider>;
 static_assert(Fabric<ClusterFabric>);
 
 class ClusterWire {
@@ -150,7 +150,7 @@ class Cluster {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
-  friend class ClusterHost;
+  friend class ClusterProvider;
   friend class ClusterWire;
 
   struct Receive {
@@ -245,7 +245,7 @@ class Cluster {
   NodeMap places_;
   std::vector<NodeMap> maps_;
   std::vector<std::unique_ptr<VirtualDesks>> desks_;  // by group
-  std::vector<std::unique_ptr<ClusterHost>> hosts_;
+  std::vector<std::unique_ptr<ClusterProvider>> hosts_;
   std::vector<std::unique_ptr<ClusterFabric>> fabrics_;
   std::vector<ClusterWire> wires_;
   const std::function<Task(int)>* body_ = nullptr;
@@ -263,28 +263,28 @@ class Cluster {
 // Nobody posts anything before its time. (What it finishes, lands or produces is seen at once, even
 // if spend() has put it ahead.)
 template <class Condition>
-bool ClusterHost::Await<Condition>::await_ready() {
-  return !looks && !host.cluster_->is_ahead(host.rank_) && condition.poll(watch);
+bool ClusterProvider::Await<Condition>::await_ready() {
+  return !looks && !provider.cluster_->is_ahead(provider.rank_) && condition.poll(watch);
 }
 template <class Condition>
-void ClusterHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
+void ClusterProvider::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
   const auto poll = [](void* awaiter) {
     auto* self = static_cast<Await*>(awaiter);
     return self->condition.poll(self->watch);
   };
-  host.cluster_->wait(host.rank_, handle, poll, this, &watch,
-                      looks ? host.cluster_->machine_.flag_ns / 3 : 0);
+  provider.cluster_->wait(provider.rank_, handle, poll, this, &watch,
+                          looks ? provider.cluster_->machine_.flag_ns / 3 : 0);
 }
-inline void ClusterHost::Pause::await_suspend(std::coroutine_handle<> handle) {
-  host.cluster_->spend(
-      host.rank_, host.cluster_->copying_ns(bytes) + transfers * host.cluster_->machine_.flag_ns);
-  host.cluster_->sleep(host.rank_, handle);
+inline void ClusterProvider::Pause::await_suspend(std::coroutine_handle<> handle) {
+  provider.cluster_->spend(provider.rank_, provider.cluster_->copying_ns(bytes) +
+                                               transfers * provider.cluster_->machine_.flag_ns);
+  provider.cluster_->sleep(provider.rank_, handle);
 }
-inline void ClusterHost::spend(std::size_t bytes) {
+inline void ClusterProvider::spend(std::size_t bytes) {
   cluster_->spend(rank_, cluster_->copying_ns(bytes));
 }
-inline void ClusterHost::wake(const std::atomic<std::uint64_t>& word,
-                              const std::atomic<std::uint32_t>&) {
+inline void ClusterProvider::wake(const std::atomic<std::uint64_t>& word,
+                                  const std::atomic<std::uint32_t>&) {
   cluster_->wake(rank_, word);
 }
 inline Ticket ClusterWire::send(int member, const void* from, std::size_t bytes) {

@@ -2,12 +2,12 @@
 // lab: where the library's algorithms are tried on machines that are not here. No part of
 // libtutti.so: the tests, tutti-simulate and tutti-probe link it.
 //
-//   sim.h    virtual ranks under a seeded scheduler: one seed is one interleaving
-//   timed.h  virtual ranks on a machine's virtual time
-//   cluster.h  virtual ranks on nodes that a network joins, on its time
-//   desks.h  desks for all of them, in this process
-//   host.h   what the hosts of the latter two have in common
-//   model.h  how long a collective takes whose tree is split between the ranks' cores and others
+//   sim.h       virtual ranks under a seeded scheduler: one seed is one interleaving
+//   timed.h     virtual ranks on a machine's virtual time
+//   cluster.h   virtual ranks on nodes that a network joins, on its time
+//   provider.h  what the providers of the latter two have in common
+//   desks.h     desks for all of them, in this process
+//   model.h     how long a collective takes whose tree is split between the ranks' cores and others
 //
 // Words: docs/glossary.md.
 #pragma once

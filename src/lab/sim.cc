@@ -35,7 +35,7 @@ Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
     const std::size_t members = map.members(map.node()).size();
     const auto desks =
         desks_.all().subspan(static_cast<std::size_t>(map.before(map.node())), members);
-    hosts_.push_back(std::make_unique<SimHost>(*this, map));
+    hosts_.push_back(std::make_unique<SimProvider>(*this, map));
     fabrics_.push_back(
         std::make_unique<SimFabric>(*hosts_.back(), desks, map.place_of(rank), before));
   }
@@ -83,15 +83,15 @@ void Simulator::interrupt() {
   --depth_;
 }
 
-void SimHost::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&) {
+void SimProvider::wake(const std::atomic<std::uint64_t>&, const std::atomic<std::uint32_t>&) {
   simulator_->interrupt();
 }
 
-void SimHost::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
-void SimHost::truncation(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
+void SimProvider::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mismatches_; }
+void SimProvider::truncation(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
 // Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
-Card SimHost::offer(const void* buffer, std::size_t bytes, bool) {
+Card SimProvider::offer(const void* buffer, std::size_t bytes, bool) {
   const auto* const at = static_cast<const std::byte*>(buffer);
   const Step call = simulator_->fabric(rank_).first_step();
   for (const Simulator::Written& written : simulator_->written_[static_cast<std::size_t>(rank_)])
@@ -105,19 +105,19 @@ Card SimHost::offer(const void* buffer, std::size_t bytes, bool) {
   return {reinterpret_cast<std::uint64_t>(buffer), possible[simulator_->random_() % count]};
 }
 
-std::byte* SimHost::map(int, const Card& card) const {
+std::byte* SimProvider::map(int, const Card& card) const {
   simulator_->interrupt();
   return card.transport == Transport::mapped ? reinterpret_cast<std::byte*>(card.address) : nullptr;
 }
 
-void SimHost::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
+void SimProvider::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
   simulator_->trespasses_ += card.transport != Transport::copied;
   simulator_->interrupt();
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
-void SimHost::write(int peer, const Card& card, std::size_t offset, const void* from,
-                    std::size_t bytes) {
+void SimProvider::write(int peer, const Card& card, std::size_t offset, const void* from,
+                        std::size_t bytes) {
   simulator_->trespasses_ += card.transport != Transport::copied;
   const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
   std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(owner)];
@@ -128,7 +128,7 @@ void SimHost::write(int peer, const Card& card, std::size_t offset, const void* 
   std::memcpy(reinterpret_cast<std::byte*>(card.address) + offset, from, bytes);
 }
 
-std::byte* SimHost::scratch(std::size_t bytes) {
+std::byte* SimProvider::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     auto larger = std::make_unique_for_overwrite<std::byte[]>(bytes);
     std::copy_n(scratch_.get(), scratch_bytes_, larger.get());

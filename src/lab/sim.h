@@ -23,14 +23,14 @@ namespace tutti::lab {
 
 class Simulator;
 
-class SimHost {
+class SimProvider {
  public:
-  SimHost(Simulator& simulator, const fabric::NodeMap& map)
+  SimProvider(Simulator& simulator, const fabric::NodeMap& map)
       : simulator_(&simulator), map_(&map), rank_(map.rank()) {}
 
   template <class Condition>
   struct Await {
-    SimHost& host;
+    SimProvider& provider;
     Condition condition;
     bool await_ready() const noexcept { return false; }
     inline void await_suspend(std::coroutine_handle<> handle);
@@ -40,7 +40,7 @@ class SimHost {
     }
   };
   struct Pause {
-    SimHost& host;
+    SimProvider& provider;
     bool await_ready() const noexcept { return false; }
     inline void await_suspend(std::coroutine_handle<> handle);
     void await_resume() const noexcept {}
@@ -76,7 +76,7 @@ class SimHost {
   std::size_t scratch_bytes_ = 0;
 };
 
-using SimFabric = DeskFabric<SimHost>;
+using SimFabric = DeskFabric<SimProvider>;
 static_assert(Fabric<SimFabric>);
 
 // Which ways simulated buffers may have; one is drawn for each buffer that is offered.
@@ -121,7 +121,7 @@ class Simulator {
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
 
  private:
-  friend class SimHost;
+  friend class SimProvider;
   friend class SimWire;
 
   // A rank that has suspended itself; no handle: it runs, or has ended.
@@ -157,22 +157,22 @@ class Simulator {
   std::vector<std::vector<Written>> written_;  // by rank
   std::vector<fabric::NodeMap> maps_;          // by rank
   VirtualDesks desks_;                         // a node's follow each other
-  std::vector<std::unique_ptr<SimHost>> hosts_;
+  std::vector<std::unique_ptr<SimProvider>> hosts_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;
   std::vector<Suspended> suspended_;  // by rank
 };
 
 template <class Condition>
-void SimHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
+void SimProvider::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
   const auto ready = [](void* awaiter) {
     Watch ignored;
     return static_cast<Await*>(awaiter)->condition.poll(ignored);
   };
-  host.simulator_->suspend(host.rank_, {handle, ready, this});
+  provider.simulator_->suspend(provider.rank_, {handle, ready, this});
 }
 
-inline void SimHost::Pause::await_suspend(std::coroutine_handle<> handle) {
-  host.simulator_->suspend(host.rank_, {handle, [](void*) { return true; }, nullptr});
+inline void SimProvider::Pause::await_suspend(std::coroutine_handle<> handle) {
+  provider.simulator_->suspend(provider.rank_, {handle, [](void*) { return true; }, nullptr});
 }
 
 }  // namespace tutti::lab

@@ -8,7 +8,7 @@ namespace tutti::lab {
 TimedMachine::TimedMachine(const Machine& machine, std::vector<Binding> bindings)
     : machine_(machine), bindings_(std::move(bindings)), desks_(ranks()) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    hosts_.push_back(std::make_unique<TimedHost>(*this, rank));
+    hosts_.push_back(std::make_unique<TimedProvider>(*this, rank));
     fabrics_.push_back(std::make_unique<TimedFabric>(*hosts_.back(), desks_.all(), rank));
   }
 }

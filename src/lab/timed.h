@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "lab/desks.h"
-#include "lab/host.h"
+#include "lab/provider.h"
 
 namespace tutti::lab {
 
@@ -77,13 +77,13 @@ struct Trace {
 
 class TimedMachine;
 
-class TimedHost : public MappedHost {
+class TimedProvider : public MappedProvider {
  public:
-  TimedHost(TimedMachine& machine, int rank) : machine_(&machine), rank_(rank) {}
+  TimedProvider(TimedMachine& machine, int rank) : machine_(&machine), rank_(rank) {}
 
   template <class Condition>
   struct Await {
-    TimedHost& host;
+    TimedProvider& provider;
     Condition condition;
     Watch watch = {};
     bool await_ready() { return condition.poll(watch); }
@@ -94,7 +94,7 @@ class TimedHost : public MappedHost {
     }
   };
   struct Pause {
-    TimedHost& host;
+    TimedProvider& provider;
     std::size_t bytes;
     int transfers;
     bool await_ready() const noexcept { return bytes == 0; }
@@ -102,7 +102,7 @@ class TimedHost : public MappedHost {
     void await_resume() const noexcept {}
   };
   struct Move {
-    TimedHost& host;
+    TimedProvider& provider;
     Executor executor;
     inline bool await_ready();
     inline void await_suspend(std::coroutine_handle<> handle);
@@ -120,7 +120,7 @@ class TimedHost : public MappedHost {
   int rank_;
 };
 
-using TimedFabric = DeskFabric<TimedHost>;
+using TimedFabric = DeskFabric<TimedProvider>;
 static_assert(Fabric<TimedFabric>);
 
 class TimedMachine {
@@ -141,7 +141,7 @@ class TimedMachine {
   [[nodiscard]] const Trace& trace() const { return trace_; }
 
  private:
-  friend class TimedHost;
+  friend class TimedProvider;
 
   // Where a rank is in its program.
   enum class Phase : std::uint8_t { calling, computing, waiting, ended };
@@ -219,7 +219,7 @@ class TimedMachine {
   Machine machine_;
   std::vector<Binding> bindings_;
   VirtualDesks desks_;
-  std::vector<std::unique_ptr<TimedHost>> hosts_;
+  std::vector<std::unique_ptr<TimedProvider>> hosts_;
   std::vector<std::unique_ptr<TimedFabric>> fabrics_;
   Program program_;
   const Body* body_ = nullptr;
@@ -233,27 +233,29 @@ class TimedMachine {
 };
 
 template <class Condition>
-void TimedHost::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
+void TimedProvider::Await<Condition>::await_suspend(std::coroutine_handle<> handle) {
   const auto poll = [](void* awaiter) {
     auto* self = static_cast<Await*>(awaiter);
     return self->condition.poll(self->watch);
   };
-  host.machine_->wait(host.rank_, handle, poll, this, &watch);
+  provider.machine_->wait(provider.rank_, handle, poll, this, &watch);
 }
-inline void TimedHost::Pause::await_suspend(std::coroutine_handle<> handle) {
-  host.machine_->pause(host.rank_, handle, bytes, transfers);
+inline void TimedProvider::Pause::await_suspend(std::coroutine_handle<> handle) {
+  provider.machine_->pause(provider.rank_, handle, bytes, transfers);
 }
-inline bool TimedHost::Move::await_ready() { return host.machine_->stays(host.rank_, executor); }
-inline void TimedHost::Move::await_suspend(std::coroutine_handle<> handle) {
-  host.machine_->move(host.rank_, handle, executor);
+inline bool TimedProvider::Move::await_ready() {
+  return provider.machine_->stays(provider.rank_, executor);
 }
-inline void TimedHost::wake(const std::atomic<std::uint64_t>& word,
-                            const std::atomic<std::uint32_t>&) {
+inline void TimedProvider::Move::await_suspend(std::coroutine_handle<> handle) {
+  provider.machine_->move(provider.rank_, handle, executor);
+}
+inline void TimedProvider::wake(const std::atomic<std::uint64_t>& word,
+                                const std::atomic<std::uint32_t>&) {
   machine_->wake(word);
 }
-inline std::byte* TimedHost::map(int peer, const Card& card) {
+inline std::byte* TimedProvider::map(int peer, const Card& card) {
   machine_->ranks_[TimedMachine::index(rank_)].source = peer;
-  return MappedHost::map(peer, card);
+  return MappedProvider::map(peer, card);
 }
 
 }  // namespace tutti::lab

@@ -7,7 +7,7 @@
 
 namespace tutti::memory {
 
-const char* Reach::open_cma(const Introduction& peer) const {
+const char* PeerMemory::open_cma(const Introduction& peer) const {
   std::uint64_t seen = 0;
   const Status status = os::read_memory(peer.pid, &seen, peer.probe, sizeof seen);
   if (!status.ok())

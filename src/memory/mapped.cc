@@ -13,7 +13,7 @@
 
 namespace tutti::memory {
 
-const char* Reach::borrow_commons(const Introduction& peer, const Allowed& allowed) {
+const char* PeerMemory::borrow_commons(const Introduction& peer, const Allowed& allowed) {
   if (peer.fd < 0) return "the peer has no commons";
   const int fd = os::borrow_descriptor(peer.pid, peer.fd);
   lacks_descriptor_ = fd < 0;
@@ -23,12 +23,12 @@ const char* Reach::borrow_commons(const Introduction& peer, const Allowed& allow
   return map_commons(peer, allowed, fd);
 }
 
-void Reach::open_commons(const Introduction& peer, const Allowed& allowed, int fd) {
+void PeerMemory::open_commons(const Introduction& peer, const Allowed& allowed, int fd) {
   lacks_descriptor_ = false;
   no_commons_ = map_commons(peer, allowed, fd);
 }
 
-const char* Reach::map_commons(const Introduction& peer, const Allowed& allowed, int fd) {
+const char* PeerMemory::map_commons(const Introduction& peer, const Allowed& allowed, int fd) {
   constexpr const char* something_else = "the peer's descriptor leads to something else";
   struct stat found {};
   if (::fstat(fd, &found) != 0 || found.st_size < static_cast<off_t>(peer.bytes)) {

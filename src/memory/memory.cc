@@ -41,7 +41,7 @@ Introduction introduce(const Allowed& allowed) {
   Introduction self{
       .pid = ::getpid(), .probe = reinterpret_cast<std::uint64_t>(&g_probe), .nonce = g_probe};
   if (!allowed.commons) return self;
-  const commons::Share share = commons::share();
+  const commons::Handle share = commons::handle();
   if (share.fd < 0) return self;
   if (mapped_probe == nullptr)
     mapped_probe = static_cast<std::uint64_t*>(
@@ -65,7 +65,7 @@ Card offer(const void* buffer, std::size_t bytes, const Transports& transports, 
           transports.copied ? Transport::copied : Transport::staged};
 }
 
-const char* Reach::why_not(Transport transport) const {
+const char* PeerMemory::why_not(Transport transport) const {
   switch (transport) {
     case Transport::mapped:
       return no_commons_;
@@ -77,13 +77,13 @@ const char* Reach::why_not(Transport transport) const {
   return "";
 }
 
-void Reach::open(const Introduction& peer, const Allowed& allowed) {
+void PeerMemory::open(const Introduction& peer, const Allowed& allowed) {
   pid_ = peer.pid;
   no_commons_ = allowed.commons ? borrow_commons(peer, allowed) : "switched off by TUTTI_MEMORY";
   no_cma_ = allowed.cma ? open_cma(peer) : "switched off by TUTTI_MEMORY";
 }
 
-Status Reach::read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const {
+Status PeerMemory::read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const {
   if (const std::byte* from = map(card)) {
     reduce::copy(to, from + offset, bytes);
     return {};
@@ -91,8 +91,8 @@ Status Reach::read(const Card& card, std::size_t offset, void* to, std::size_t b
   return os::read_memory(pid_, to, card.address + offset, bytes);
 }
 
-Status Reach::write(const Card& card, std::size_t offset, const void* from,
-                    std::size_t bytes) const {
+Status PeerMemory::write(const Card& card, std::size_t offset, const void* from,
+                         std::size_t bytes) const {
   if (std::byte* to = map(card)) {
     reduce::copy(to + offset, from, bytes);
     return {};

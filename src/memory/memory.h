@@ -8,9 +8,9 @@
 //  - staged: neither; the owner must pass the bytes through the node segment, piece by piece.
 // Each way is probed against a known value before it is relied on, and says why it cannot be used.
 //
-// Preconditions of map, read and write: the card came from the peer that this Reach was opened to,
-// [offset, offset + bytes) lies inside the buffer the card was made for, and the owner has promised
-// not to leave the operation before everyone is done with it.
+// Preconditions of map, read and write: the card came from the peer that this PeerMemory was opened
+// to, [offset, offset + bytes) lies inside the buffer the card was made for, and the owner has
+// promised not to leave the operation before everyone is done with it.
 #pragma once
 
 #include <sys/types.h>
@@ -58,7 +58,7 @@ struct Introduction {
 [[nodiscard]] Introduction introduce(const Allowed& allowed);
 
 // How this process reaches the memory of one peer.
-class Reach {
+class PeerMemory {
  public:
   // Maps and probes. Afterwards why_not() is "" for the ways that work.
   void open(const Introduction& peer, const Allowed& allowed);

@@ -30,7 +30,7 @@ class Binding {
 
 struct InOrderQueue::Leading {
   Leading(const OtherNodes& others, fabric::SuspendingFabric& near, const choice::Plans& plans)
-      : wire(others.messages, near.host(), others.any_thread),
+      : wire(others.messages, near.provider(), others.any_thread),
         all{.fabric = near, .wire = wire, .map = others.map, .plans = plans, .way = others.way} {}
 
   fabric::SuspendingWire wire;
@@ -44,11 +44,11 @@ InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Trans
                            std::span<fabric::Desk* const> desks, int rank,
                            std::shared_ptr<const choice::Plans> plans, Fall fall,
                            const OtherNodes* others)
-    : host_(std::move(peers), transports, wait_policy, emergencies),
+    : provider_(std::move(peers), transports, wait_policy, emergencies),
       desks_(desks),
       fall_(fall),
       plans_(std::move(plans)),
-      fabric_(host_, desks_, rank) {
+      fabric_(provider_, desks_, rank) {
   fabric_.set_costs(plans_->costs);
   if (others != nullptr) leading_ = std::make_unique<Leading>(*others, fabric_, *plans_);
 }
@@ -68,7 +68,7 @@ void InOrderQueue::end_messages(bool tells) {
 
 void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call);
-  host_.begin_call(operation.work.timed, operation.work.operands != nullptr);
+  provider_.begin_call(operation.work.timed, operation.work.operands != nullptr);
   if (leading_ != nullptr) {
     const auto algorithm =
         coll::leaders::algorithm_of<fabric::SuspendingFabric, fabric::SuspendingWire>(
@@ -84,7 +84,7 @@ void InOrderQueue::start(Operation& operation) {
 bool InOrderQueue::advance(fabric::Executor driver, bool only_posts, OperationList& finished) {
   watch_ = {};
   if (operations_.empty()) return false;
-  host_.driven_by(driver, only_posts);
+  provider_.driven_by(driver, only_posts);
   const Operation& first = *operations_.first();
   const Binding binding(first, driver);
   trace::Span span(trace::on() && driver == fabric::Executor::progress, trace::Kind::progress,
@@ -96,41 +96,41 @@ bool InOrderQueue::advance(fabric::Executor driver, bool only_posts, OperationLi
 
 // After an error the leaders' messages are to be given up.
 bool InOrderQueue::may_conclude() const {
-  return leading_ == nullptr || !host_.failed() || may_ask(host_.driver());
+  return leading_ == nullptr || !provider_.failed() || may_ask(provider_.driver());
 }
 
 bool InOrderQueue::go_on(OperationList& finished) {
-  if (host_.failed()) {
+  if (provider_.failed()) {
     if (!may_conclude()) return false;
     conclude(finished);
     return true;
   }
   if (!task_) {
     start(*operations_.first());
-  } else if (!host_.resume(watch_) && !host_.failed()) {
+  } else if (!provider_.resume(watch_) && !provider_.failed()) {
     // A wait for messages has asked for them already.
-    if (watch_.word != nullptr && may_ask(host_.driver())) leading_->wire.talk();
+    if (watch_.word != nullptr && may_ask(provider_.driver())) leading_->wire.talk();
     return false;
   }
-  if (!host_.failed() && !task_->done()) return true;
-  (void)host_.has_read_in_vain();  // then it has failed now
+  if (!provider_.failed() && !task_->done()) return true;
+  (void)provider_.has_read_in_vain();  // then it has failed now
   if (!may_conclude()) return false;
   conclude(finished);
   return true;
 }
 
 void InOrderQueue::look_after(OperationList& finished) {
-  const bool rank_waits = host_.driver() == fabric::Executor::rank;
-  const bool asks_now = asks() && may_ask(host_.driver());
+  const bool rank_waits = provider_.driver() == fabric::Executor::rank;
+  const bool asks_now = asks() && may_ask(provider_.driver());
   const bool in_vain = watch_.word != nullptr
-                           ? host_.in_vain(watch_, rank_waits)
-                           : asks_now && host_.is_left_behind(desks_, rank_waits);
+                           ? provider_.in_vain(watch_, rank_waits)
+                           : asks_now && provider_.is_left_behind(desks_, rank_waits);
   if (in_vain && may_conclude()) conclude(finished);
 }
 
 // The first operation has ended. After an error all of them have.
 void InOrderQueue::conclude(OperationList& finished) {
-  const bool failed = host_.failed();
+  const bool failed = provider_.failed();
   if (failed && fall_.fall != nullptr)
     fall_.fall(fall_.context, *operations_.first());
   else if (failed)
@@ -138,16 +138,16 @@ void InOrderQueue::conclude(OperationList& finished) {
   task_.reset();
   watch_ = {};
   if (!failed) {  // else peers may still be reading or writing
-    host_.tidy(operations_.first()->bytes);
+    provider_.tidy(operations_.first()->bytes);
     if (leading_ != nullptr) leading_->wire.end_call();
   }
   do {
     Operation& operation = *operations_.pop();
     operation.succeeded = !failed;
-    operation.route = leading_ != nullptr ? fabric::Route::messages : host_.route();
+    operation.route = leading_ != nullptr ? fabric::Route::messages : provider_.route();
     if (leading_ != nullptr) operation.sent = leading_->wire.sent();
-    operation.work_ticks = host_.work_ticks();
-    operation.worked_bytes = host_.worked_bytes(operation.bytes);
+    operation.work_ticks = provider_.work_ticks();
+    operation.worked_bytes = provider_.worked_bytes(operation.bytes);
     if (trace::on()) operation.ended = trace::now();
     finished.push(operation);
   } while (failed && !operations_.empty());

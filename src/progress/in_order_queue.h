@@ -84,7 +84,7 @@ class InOrderQueue {
   void start(Operation& operation);
   void conclude(OperationList& finished);
 
-  fabric::SuspendingHost host_;
+  fabric::SuspendingProvider provider_;
   std::span<fabric::Desk* const> desks_;
   Fall fall_;
   std::shared_ptr<const choice::Plans> plans_;

@@ -139,7 +139,7 @@ const Facility facilities[] = {
     {"RLIMIT_AS limits nothing",
      limits_address_space,
      {"CommonsLimits.AddressSpace", "CommonsLimits.AChildWithoutRoom*",
-      "CommonsLimit.WhatIsReservedAndFree*", "Reach.OfMoreThanTheAddressSpaceHolds"}},
+      "CommonsLimit.WhatIsReservedAndFree*", "PeerMemory.OfMoreThanTheAddressSpaceHolds"}},
     {"the kernel is not told of robust mutexes, by which it marks who has ended",
      keeps_robust_lists,
      {"NothingIsPossible.WithoutAPeer", "*Killed.*", "*Gone.IsNoticed*", "Losses.*",

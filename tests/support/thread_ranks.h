@@ -27,7 +27,7 @@ class ThreadRanks {
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     memory_ = static_cast<std::byte*>(memory);
-    fabric::NodeHost::Peer peer;
+    fabric::NodeProvider::Peer peer;
     if (between != Between::threads) {
       const memory::Allowed allowed{.commons = false, .cma = true};
       self_.open(memory::introduce(allowed), allowed);
@@ -40,7 +40,7 @@ class ThreadRanks {
     peers_.assign(static_cast<std::size_t>(ranks), peer);
     for (int rank = 0; rank < ranks; ++rank) {
       hosts_.push_back(
-          std::make_unique<fabric::NodeHost>(peers_, transports_, wait_policy, emergencies()));
+          std::make_unique<fabric::NodeProvider>(peers_, transports_, wait_policy, emergencies()));
       fabrics_.push_back(std::make_unique<fabric::NodeFabric>(*hosts_.back(), desks_, rank));
     }
   }
@@ -82,11 +82,11 @@ class ThreadRanks {
 
   std::size_t bytes_;
   std::byte* memory_;
-  memory::Reach self_;
+  memory::PeerMemory self_;
   memory::Transports transports_;
   std::vector<fabric::Peers::Peer> peers_;
   std::vector<fabric::Desk*> desks_;
-  std::vector<std::unique_ptr<fabric::NodeHost>> hosts_;
+  std::vector<std::unique_ptr<fabric::NodeProvider>> hosts_;
   std::vector<std::unique_ptr<fabric::NodeFabric>> fabrics_;
 };
 

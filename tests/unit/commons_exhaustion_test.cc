@@ -38,7 +38,7 @@ bool works() {
 }
 
 bool stays_away() {
-  return take(1 * mib) == nullptr && share().fd == -1 && std::strlen(share().why_not) > 0 &&
+  return take(1 * mib) == nullptr && handle().fd == -1 && std::strlen(handle().why_not) > 0 &&
          !may_serve(1 * mib) && is_valid();
 }
 
@@ -55,7 +55,7 @@ TEST(CommonsExhaustion, OfATinyRange) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "8M", 1);
     std::vector<unsigned char*> blocks = fill(64 * kib);
-    if (blocks.size() != 127 || share().bytes != 8 * mib || !is_valid()) return false;
+    if (blocks.size() != 127 || handle().bytes != 8 * mib || !is_valid()) return false;
     // Neighbours that were freed one by one serve a block that needs them all, whatever their
     // state.
     for (std::size_t i = 0; i < 40; ++i) {
@@ -155,7 +155,7 @@ TEST(CommonsLimits, NoDescriptorLeft) {
 }
 
 TEST(CommonsLimits, FewDescriptors) {
-  TUTTI_IN_CHILD({ return limit(RLIMIT_NOFILE, 64) && works() && share().fd < 64; });
+  TUTTI_IN_CHILD({ return limit(RLIMIT_NOFILE, 64) && works() && handle().fd < 64; });
 }
 
 // As the kernel answers malloc, unless vm.overcommit_memory is 1.
@@ -163,7 +163,7 @@ TEST(CommonsLimits, MoreThanTheMachineHas) {
   TUTTI_IN_CHILD({
     const std::uint64_t most = os::promise_limit_bytes();
     if (!works()) return false;
-    if (most > share().bytes - 2 * page_bytes) return true;
+    if (most > handle().bytes - 2 * page_bytes) return true;
     // A sanitizer's malloc ends the process instead.
     return take(most + page_bytes) == nullptr &&
            (TUTTI_SANITIZED || ::malloc(most + page_bytes) == nullptr) && is_valid();
@@ -172,7 +172,8 @@ TEST(CommonsLimits, MoreThanTheMachineHas) {
 
 // ftruncate beyond it would be answered by SIGXFSZ.
 TEST(CommonsLimits, FileSize) {
-  TUTTI_IN_CHILD({ return limit(RLIMIT_FSIZE, 64 * mib) && works() && share().bytes <= 64 * mib; });
+  TUTTI_IN_CHILD(
+      { return limit(RLIMIT_FSIZE, 64 * mib) && works() && handle().bytes <= 64 * mib; });
   TUTTI_IN_CHILD({ return limit(RLIMIT_FSIZE, 0) && stays_away(); });
 }
 
@@ -180,7 +181,7 @@ TEST(CommonsLimits, FileSize) {
 TEST(CommonsLimits, AddressSpace) {
   TUTTI_IN_CHILD({
     if (!limit(RLIMIT_AS, 1024 * mib) || !works()) return false;
-    if (share().bytes > 256 * mib) return false;
+    if (handle().bytes > 256 * mib) return false;
     // What the commons does not have, others still get.
     std::vector<unsigned char*> blocks = fill(16 * mib);
     return blocks.size() >= 8 && ::malloc(64 * mib) != nullptr && is_valid();
@@ -199,7 +200,7 @@ TEST(CommonsLimits, AChildWithoutRoomForItsCopyEnds) {
   TUTTI_IN_CHILD({
     ::setenv("TUTTI_COMMONS_RANGE", "1G", 1);
     std::memset(take(256 * mib), 1, 256 * mib);
-    ::close(share().fd);
+    ::close(handle().fd);
     return in_child([] { return true; }) == 0 && limit(RLIMIT_AS, 1100 * mib) &&
            in_child([] { return true; }) == 127 && is_valid();
   });

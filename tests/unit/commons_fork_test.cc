@@ -108,14 +108,14 @@ TEST(CommonsFork, TheChildAllocatesAndFreesOnItsOwn) {
 TEST(CommonsFork, TheChildHasNothingToShareAndSaysSo) {
   unsigned char* block = take(1 * mib);
   EXPECT_TRUE(shared(block, 1 * mib));
-  const int fd = share().fd;
+  const int fd = handle().fd;
   EXPECT_EQ(in_child([&] {
-              return share().fd == -1 && std::strlen(share().why_not) > 0 &&
+              return handle().fd == -1 && std::strlen(handle().why_not) > 0 &&
                      !shared(block, 1 * mib) && owns(block) && ::fcntl(fd, F_GETFD) == -1;
             }),
             0);
   EXPECT_TRUE(shared(block, 1 * mib));
-  EXPECT_EQ(share().fd, fd);
+  EXPECT_EQ(handle().fd, fd);
   release(block);
 }
 
@@ -345,7 +345,7 @@ TEST(CommonsFork, DescriptorClosedByTheProgram) {
   write_pattern(a, 2 * mib, 1);
   write_pattern(b, 3 * mib, 2);
   release(hole);
-  const int fd = share().fd;
+  const int fd = handle().fd;
   const int spare = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   // Something else takes its number, as happens to programs that close "all" descriptors.
   char path[] = "/tmp/tutti_commons_XXXXXX";
@@ -354,8 +354,8 @@ TEST(CommonsFork, DescriptorClosedByTheProgram) {
   ::unlink(path);
   ASSERT_EQ(::write(file, "precious", 8), 8);
   ASSERT_EQ(::dup2(file, fd), fd);
-  EXPECT_EQ(share().fd, -1);
-  EXPECT_GT(std::strlen(share().why_not), 0u);
+  EXPECT_EQ(handle().fd, -1);
+  EXPECT_GT(std::strlen(handle().why_not), 0u);
   EXPECT_EQ(in_child([&] {
               bool good = has_pattern(a, 2 * mib, 1) && has_pattern(b, 3 * mib, 2) && is_valid();
               unsigned char* c = take(2 * mib, true);
@@ -372,7 +372,7 @@ TEST(CommonsFork, DescriptorClosedByTheProgram) {
   EXPECT_EQ(::pread(file, text, 8, 0), 8);
   EXPECT_STREQ(text, "precious");
   ASSERT_EQ(::dup3(spare, fd, O_CLOEXEC), fd);
-  EXPECT_EQ(share().fd, fd);
+  EXPECT_EQ(handle().fd, fd);
   release(a);
   release(b);
 }
@@ -385,7 +385,7 @@ TEST(CommonsFork, ChildOfABareSystemCallIsSeparatedAtItsFirstOperation) {
   const auto child = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
   if (child == 0) {
     unsigned char* other = take(1 * mib, true);
-    bool good = other != nullptr && share().fd == -1 && is_valid();
+    bool good = other != nullptr && handle().fd == -1 && is_valid();
     child_ready.send();
     write_pattern(block, 1 * mib, 2);
     release(block);

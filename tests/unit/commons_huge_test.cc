@@ -22,7 +22,7 @@ constexpr std::size_t huge = huge_page_bytes;
 class CommonsHuge : public ::testing::Test {
  protected:
   void SetUp() override {
-    (void)share();
+    (void)handle();
     if (*heap.why_small != '\0') GTEST_SKIP() << heap.why_small;
     trim();
     before_ = resident_bytes();

@@ -34,12 +34,12 @@ TEST_F(CommonsLimit, WhatIsReservedAndFreeIsGivenUp) {
   unsigned char* block = take(mib);
   ASSERT_NE(block, nullptr);
   write_pattern(block, mib, 1);
-  const std::size_t before = share().bytes;
+  const std::size_t before = handle().bytes;
   const std::size_t wanted = os::address_space_left_bytes() + before / 2;
   ASSERT_FALSE(can_map(wanted));
   EXPECT_TRUE(yield_address_space(wanted));
   EXPECT_TRUE(can_map(wanted));
-  EXPECT_LT(share().bytes, before);
+  EXPECT_LT(handle().bytes, before);
 
   EXPECT_TRUE(has_pattern(block, mib, 1));
   EXPECT_EQ(take(before / 2), nullptr);
@@ -52,9 +52,9 @@ TEST_F(CommonsLimit, WhatIsReservedAndFreeIsGivenUp) {
 
 TEST_F(CommonsLimit, MoreThanTheLimitIsNotTried) {
   release(take(mib));
-  const std::size_t before = share().bytes;
+  const std::size_t before = handle().bytes;
   EXPECT_FALSE(yield_address_space(2 * limit));
-  EXPECT_EQ(share().bytes, before);
+  EXPECT_EQ(handle().bytes, before);
 }
 
 TEST(CommonsNoLimit, NothingIsGivenUp) {

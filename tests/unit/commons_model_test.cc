@@ -196,7 +196,7 @@ TEST(CommonsWrong, AddressesThatAreNoBlocksEndTheProcess) {
 }
 
 TEST(CommonsThreshold, SmallBlocksAreNotServed) {
-  (void)share();
+  (void)handle();
   const std::size_t threshold = options().commons_threshold;
   EXPECT_TRUE(may_serve(threshold));
   EXPECT_FALSE(may_serve(threshold - 1));

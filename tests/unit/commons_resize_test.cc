@@ -105,7 +105,7 @@ TEST(CommonsResize, MoreThanTheRangeIsRefused) {
   unsigned char* block = take(40 * kib);
   write_pattern(block, 40 * kib, 9);
   EXPECT_EQ(resize(block, ~std::size_t{0} / 2), nullptr);
-  EXPECT_FALSE(resize_in_place(block, share().bytes));
+  EXPECT_FALSE(resize_in_place(block, handle().bytes));
   EXPECT_TRUE(has_pattern(block, 40 * kib, 9));
   release(block);
   EXPECT_TRUE(is_valid());

@@ -41,7 +41,7 @@ class Peer {
   // Whether the peer found `expected` in the block; afterwards the block holds `tag`.
   bool check_and_write(const unsigned char* block, std::size_t length, std::uint64_t expected,
                        std::uint64_t tag) {
-    const Share s = share();
+    const Handle s = handle();
     const Order order{
         ::getpid(), s.fd,
         s.bytes,    static_cast<std::size_t>(reinterpret_cast<const std::byte*>(block) - s.base),
@@ -115,7 +115,7 @@ TEST(CommonsShare, AfterTheOwnerHasForked) {
 
 TEST(CommonsShare, KnowsWhatIsReachable) {
   unsigned char* block = take(1 * mib);
-  const Share s = share();
+  const Handle s = handle();
   EXPECT_STREQ(s.why_not, "");
   EXPECT_TRUE(shared(block, 1 * mib));
   EXPECT_TRUE(shared(s.base, s.bytes));
@@ -130,7 +130,7 @@ TEST(CommonsShare, KnowsWhatIsReachable) {
 }
 
 TEST(CommonsShare, TheDescriptorIsClosedOnExecAndOutOfTheWay) {
-  const int fd = share().fd;
+  const int fd = handle().fd;
   EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
   EXPECT_GE(fd, 512);
 }

@@ -42,7 +42,7 @@ class CommonsSharing : public ::testing::Test {
   static bool is_in_file(const unsigned char* block, std::size_t bytes) {
     const std::size_t offset = offset_of(block);
     auto* seen = static_cast<unsigned char*>(
-        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, share().fd, static_cast<off_t>(offset)));
+        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, handle().fd, static_cast<off_t>(offset)));
     if (seen == MAP_FAILED) return false;
     const bool same = std::memcmp(seen, block, bytes) == 0;
     ::munmap(seen, bytes);

@@ -36,7 +36,7 @@ void adopt_arrays() { adopt({reinterpret_cast<std::byte*>(&g_arrays), sizeof g_a
 unsigned char* as_peer(const unsigned char* address, std::size_t bytes) {
   const std::byte* in_range = shared(address, bytes);
   if (in_range == nullptr) return nullptr;
-  const Share s = share();
+  const Handle s = handle();
   void* window =
       ::mmap(nullptr, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
   if (window == MAP_FAILED) return nullptr;
@@ -173,7 +173,7 @@ TEST_F(CommonsStatics, AForkAfterTheDescriptorWasClosed) {
   adopt_arrays();
   unsigned char* block = take(1 * mib);
   write_pattern(block, 1 * mib, 7);
-  ::close(share().fd);
+  ::close(handle().fd);
   EXPECT_EQ(in_child([&] {
               const bool good =
                   has_pattern(g_array, sizeof g_array, 1) && has_pattern(block, 1 * mib, 7);

@@ -77,7 +77,7 @@ inline bool all_zero(const unsigned char* block, std::size_t bytes) {
 // What the file of the commons really occupies.
 inline std::size_t resident_bytes() {
   struct stat status {};
-  if (::fstat(share().fd, &status) != 0) return ~std::size_t{0};
+  if (::fstat(handle().fd, &status) != 0) return ~std::size_t{0};
   return static_cast<std::size_t>(status.st_blocks) * 512;
 }
 

@@ -291,9 +291,9 @@ TEST(Leaving, NotWithoutTheDead) {
 // Members that are threads, without what is said of errors.
 struct Member {
   Member(test::ThreadRanks& ranks, int rank, const segment::WaitPolicy& wait_policy)
-      : host(ranks.peers(), ranks.transports(), wait_policy, quiet()),
-        fabric(host, ranks.desks(), rank),
-        leaving(false, ranks.desks(), rank, host, wait_policy) {}
+      : provider(ranks.peers(), ranks.transports(), wait_policy, quiet()),
+        fabric(provider, ranks.desks(), rank),
+        leaving(false, ranks.desks(), rank, provider, wait_policy) {}
   static fabric::Emergencies quiet() {
     auto emergencies = test::ThreadRanks::emergencies();
     emergencies.peer_error = [](void*, int) {};
@@ -304,7 +304,7 @@ struct Member {
   char call(Collective collective, bool meets) {
     if (!leaving.begin() && !leaving.may_go_on()) return leaving.refuse() ? 'm' : '!';
     if (meets) {
-      (void)host.fail();
+      (void)provider.fail();
       leaving.stop(false);
       return '!';
     }
@@ -320,7 +320,7 @@ struct Member {
     return '.';
   }
 
-  fabric::NodeHost host;
+  fabric::NodeProvider provider;
   fabric::NodeFabric fabric;
   Leaving leaving;
   const reduce::Kernel* kernel = reduce::find(reduce::Op::sum, reduce::Type::f32);

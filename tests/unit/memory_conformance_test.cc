@@ -59,7 +59,7 @@ bool same_bytes(const void* a, const void* b, std::size_t size) {
 
 class Contract : public ::testing::TestWithParam<Backend> {};
 
-// Two processes that have opened a Reach to each other.
+// Two processes that have opened a PeerMemory to each other.
 struct Pair {
   Pair(Rank& self, const Backend& backend) : peer(1 - self.rank) {
     const Allowed allowed = memory::allowed(backend.name);
@@ -72,7 +72,7 @@ struct Pair {
     RANK_CHECK(*reach.why_not(backend.transport) == '\0');
   }
   int peer;
-  Reach reach;
+  PeerMemory reach;
 };
 
 Card swap_cards(Rank& self, const Card& mine) {
@@ -207,13 +207,13 @@ TEST(WhyNot, SaysWhatIsInTheWay) {
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     const Introduction& peer = all[1 - self.rank];
     const auto why = [&](const Introduction& what, const Allowed& how, Transport transport) {
-      Reach reach;
+      PeerMemory reach;
       RANK_CHECK(*reach.why_not(Transport::staged) == '\0');
       reach.open(what, how);
       RANK_CHECK(*reach.why_not(Transport::staged) == '\0');
       return std::string(reach.why_not(transport));
     };
-    RANK_CHECK(std::string(Reach().why_not(Transport::mapped)) == "not opened");
+    RANK_CHECK(std::string(PeerMemory().why_not(Transport::mapped)) == "not opened");
     RANK_CHECK(why(peer, all_transports, Transport::mapped).empty());
     RANK_CHECK(why(peer, all_transports, Transport::copied).empty());
     RANK_CHECK(why(peer, allowed("cma"), Transport::mapped) == "switched off by TUTTI_MEMORY");
@@ -251,7 +251,7 @@ TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
     RANK_CHECK(::pipe(pipe_ends) == 0);
     for (const int fd : {small, pipe_ends[0], ::open("/dev/null", O_RDWR)}) {
       mine.fd = fd;
-      Reach reach;
+      PeerMemory reach;
       reach.open(mine, all_transports);
       RANK_CHECK(*reach.why_not(Transport::mapped) != '\0');
     }
@@ -260,7 +260,7 @@ TEST(WhyNot, AForeignDescriptorIsRefusedNotTouched) {
 }
 
 // As on a node with 600 ranks: whole windows do not fit this address space, bounded ones do.
-TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
+TEST(PeerMemory, OfMoreThanTheAddressSpaceHolds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes most of the address space";
 #endif
@@ -274,8 +274,8 @@ TEST(Reach, OfMoreThanTheAddressSpaceHolds) {
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     for (const bool bounded : {false, true}) {
       if (bounded) all_transports.window_bytes = os::address_space_left_bytes() / 4 / ranks;
-      std::vector<Reach> reaches(ranks);
-      for (Reach& reach : reaches) reach.open(all[1 - self.rank], all_transports);
+      std::vector<PeerMemory> reaches(ranks);
+      for (PeerMemory& reach : reaches) reach.open(all[1 - self.rank], all_transports);
       RANK_CHECK(std::string(reaches.back().why_not(Transport::mapped)) ==
                  (bounded ? "" : "no address space for the peer's commons"));
       RANK_CHECK(*reaches.front().why_not(Transport::mapped) == '\0');
@@ -320,18 +320,18 @@ TEST(HugePages, AreAskedForWhenTheUserWishesAndCouldBeMapped) {
   }
 }
 
-// Only address space: what a Reach opens, it gives back.
-TEST(Reach, LeavesNothingBehind) {
+// Only address space: what a PeerMemory opens, it gives back.
+TEST(PeerMemory, LeavesNothingBehind) {
   const auto endings = test::fork_ranks(2, [](Rank& self) {
     const Allowed all_transports = allowed("commons,cma,bounce");
     const Introduction mine = introduce(all_transports);
     Introduction all[2];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
     for (int i = 0; i < 5'000; ++i) {
-      Reach reach;
+      PeerMemory reach;
       reach.open(all[1 - self.rank], all_transports);
       RANK_CHECK(*reach.why_not(Transport::mapped) == '\0');
-      Reach moved(std::move(reach));
+      PeerMemory moved(std::move(reach));
       RANK_CHECK(*moved.why_not(Transport::mapped) == '\0');
     }
     const int fd = ::open("/dev/null", O_RDONLY);

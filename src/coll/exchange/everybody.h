@@ -8,8 +8,8 @@
 // reachable. In place: each of two members exchanges half of the two blocks, where both are mapped.
 #pragma once
 
-#include "coll/exchange/deal.h"
 #include "coll/exchange/pairwise.h"
+#include "coll/exchange/swap.h"
 
 namespace tutti::coll::exchange {
 
@@ -22,7 +22,7 @@ Task everybody(F& f, const Work& work) {
   const Bounce<F> bounce{f, mine.regular_bytes()};
   mine.post(step);
   streams.add(mine);
-  bool deals = mine.header().in_place;
+  bool swaps = mine.header().in_place;
   const int me = f.rank();
   co_await f.pause(0);
   f.begin_work();
@@ -33,22 +33,22 @@ Task everybody(F& f, const Work& work) {
     const Block& into = work.in[static_cast<std::size_t>(q)];
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     if (k == 1) f.begin_work();
-    deals = deals || theirs.header().in_place;
-    const Deal deal = deals ? deal_of(mine.header(), theirs.header()) : Deal::sent;
-    if (deal == Deal::sent) [[likely]] {
+    swaps = swaps || theirs.header().in_place;
+    const Swap swap = swaps ? swap_of(mine.header(), theirs.header()) : Swap::sent;
+    if (swap == Swap::sent) [[likely]] {
       theirs.take(me, into, work.stores, f.size() == 2);
       streams.add(q, theirs, me, into);
       continue;
     }
     const std::size_t bytes = std::min(theirs.admitted(me, into), mine.to(q).bytes);
-    if (deal == Deal::halves) theirs.trade_half(me, me, into, bytes);
-    if (deal == Deal::mine) theirs.trade(me, mine.to(q), into, bytes);
-    if (deal == Deal::streamed) streams.add_exchange(q, {into.address, bytes, into.layout});
+    if (swap == Swap::halves) theirs.trade_half(me, me, into, bytes);
+    if (swap == Swap::mine) theirs.trade(me, mine.to(q), into, bytes);
+    if (swap == Swap::streamed) streams.add_exchange(q, {into.address, bytes, into.layout});
     co_await f.pause(bytes);
   }
   f.everyone_arrived();
   std::size_t longest = 0;
-  if (deals) [[unlikely]]
+  if (swaps) [[unlikely]]
     longest = longest_stream(f.size(), [&](int q) { return header_of(f, q, step); });
   if (longest > 0)
     co_await pairwise(f, mine, streams, step, longest);
@@ -56,7 +56,7 @@ Task everybody(F& f, const Work& work) {
     f.finish(step);
   else
     co_await streams.run();
-  if (mine.mode() == Mode::direct) co_await f.drained(step);
+  if (mine.protocol() == Protocol::direct) co_await f.drained(step);
   f.end_work();
 }
 

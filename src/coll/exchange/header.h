@@ -8,14 +8,14 @@
 
 namespace tutti::coll::exchange {
 
-enum class Mode : std::uint8_t {
+enum class Protocol : std::uint8_t {
   inlined,   // in the line itself, but what the sender would send itself
   packed,    // in the sender's staging slot of this step
   direct,    // in the sender's buffer, which it keeps until all have taken theirs
   streamed,  // through the sender's staging slots, a piece a step: nobody can reach its buffer
 };
 
-enum class Shape : std::uint8_t {
+enum class Descriptor : std::uint8_t {
   single,   // one block, for everybody
   strided,  // equally long blocks, one a member, equally far apart
   listed,   // the staging slot of this step begins with a table of entries, one a member
@@ -23,9 +23,9 @@ enum class Shape : std::uint8_t {
 
 // The beginning of what a member posts. Behind it stands the data itself (inlined) or a Place.
 struct Header {
-  Mode mode = Mode::inlined;
-  Shape shape = Shape::single;
-  bool in_place = false;    // the blocks are also where it receives: see deal.h
+  Protocol protocol = Protocol::inlined;
+  Descriptor descriptor = Descriptor::single;
+  bool in_place = false;    // the blocks are also where it receives: see swap.h
   std::uint64_t bytes = 0;  // of the longest block
 };
 inline constexpr std::size_t most_inline = segment::payload_bytes - sizeof(Header);

@@ -16,35 +16,35 @@ class Incoming {
   }
 
   [[nodiscard]] const Header& header() const { return header_; }
-  [[nodiscard]] Mode mode() const { return header_.mode; }
+  [[nodiscard]] Protocol protocol() const { return header_.protocol; }
   [[nodiscard]] std::size_t longest() const { return header_.bytes; }
 
   // How much there is for member `index`.
   [[nodiscard]] std::size_t bytes(int index) const {
-    return header_.shape == Shape::listed ? entry(index).bytes : header_.bytes;
+    return header_.descriptor == Descriptor::listed ? entry(index).bytes : header_.bytes;
   }
 
   // Copies what is for member `index`, unless it is streamed. `alone`: no other member reads it.
   void take(int index, const Block& into, Stores stores, bool alone) {
     const std::size_t bytes = admitted(index, into);
     if (bytes == 0) return;
-    const std::uint64_t stride = header_.shape == Shape::strided ? header_.bytes : 0;
+    const std::uint64_t stride = header_.descriptor == Descriptor::strided ? header_.bytes : 0;
     const std::uint64_t at = static_cast<std::uint64_t>(index) * stride;
-    switch (header_.mode) {
-      case Mode::inlined:  // but what the sender would send itself
+    switch (header_.protocol) {
+      case Protocol::inlined:  // but what the sender would send itself
         return unpack(into, 0, rest_ + (index < peer_ ? at : at - stride), bytes);
-      case Mode::packed: {
+      case Protocol::packed: {
         f_.take(Route::staged);
         const std::uint64_t offset =
-            header_.shape == Shape::listed ? entry(index).card.address : at;
+            header_.descriptor == Descriptor::listed ? entry(index).card.address : at;
         std::byte* const from = f_.staging(peer_, step_) + offset;
         unpack(into, 0, from, bytes);
-        if (alone || header_.shape != Shape::single) hand_back(f_, from, bytes);
+        if (alone || header_.descriptor != Descriptor::single) hand_back(f_, from, bytes);
         return;
       }
-      case Mode::direct:
+      case Protocol::direct:
         return take_directly(index, into, bytes, stores);
-      case Mode::streamed:
+      case Protocol::streamed:
         return f_.take(Route::staged);
     }
   }
@@ -110,7 +110,7 @@ class Incoming {
     std::size_t offset;
   };
   [[nodiscard]] Spot place_of(int index) const {
-    if (header_.shape == Shape::listed) return {entry(index).card, 0};
+    if (header_.descriptor == Descriptor::listed) return {entry(index).card, 0};
     Place place;
     std::memcpy(&place, rest_, sizeof place);
     return {place.card, static_cast<std::size_t>(index) * place.stride};

@@ -25,12 +25,12 @@ class Outgoing {
     if (use == Use::written || !ride()) examine();
   }
 
-  // Where the shape is listed, it is complete only after the post.
+  // Where the descriptor is listed, it is complete only after the post.
   [[nodiscard]] const Header& header() const { return header_; }
-  [[nodiscard]] Mode mode() const { return header_.mode; }
+  [[nodiscard]] Protocol protocol() const { return header_.protocol; }
   [[nodiscard]] std::size_t longest() const { return header_.bytes; }
   [[nodiscard]] const Block& to(int peer) const {
-    return blocks_[header_.shape == Shape::single ? 0 : static_cast<std::size_t>(peer)];
+    return blocks_[header_.descriptor == Descriptor::single ? 0 : static_cast<std::size_t>(peer)];
   }
   // How much of the scratch is taken by a copy without gaps.
   [[nodiscard]] std::size_t regular_bytes() const {
@@ -39,12 +39,13 @@ class Outgoing {
 
   // To be awaited before post().
   [[nodiscard]] auto room(Step step) {
-    const bool slot = header_.mode == Mode::packed || header_.shape == Shape::listed;
+    const bool slot =
+        header_.protocol == Protocol::packed || header_.descriptor == Descriptor::listed;
     return slot ? f_.staging_room(step) : f_.room(step);
   }
 
   void post(Step step) {
-    if (header_.mode != Mode::inlined) return post_elsewhere(step);
+    if (header_.protocol != Protocol::inlined) return post_elsewhere(step);
     f_.take(Route::line);
     f_.post_with(step, [this](std::byte* to) {
       std::memcpy(to, &header_, sizeof header_);
@@ -60,75 +61,77 @@ class Outgoing {
     if (each * sent > most_inline) return false;
     for (const Block& block : blocks_)
       if (block.bytes != each) return false;
-    header_.shape = blocks_.size() == 1 ? Shape::single : Shape::strided;
+    header_.descriptor = blocks_.size() == 1 ? Descriptor::single : Descriptor::strided;
     header_.bytes = each;
     return true;
   }
 
   void examine() {
-    header_.shape = shape();
+    header_.descriptor = descriptor();
     for (const Block& block : blocks_) gaps_ = gaps_ || block.layout != nullptr;
-    if (header_.shape == Shape::single) blocks_ = blocks_.first(1);
+    if (header_.descriptor == Descriptor::single) blocks_ = blocks_.first(1);
     for (const Block& block : blocks_) {
       total_ += block.bytes;
       header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
     }
-    // The mode of a list is found out when it is written.
-    header_.mode = header_.shape == Shape::listed ? Mode::packed : mode_for(transport_of_all());
+    // The protocol of a list is found out when it is written.
+    header_.protocol = header_.descriptor == Descriptor::listed ? Protocol::packed
+                                                                : protocol_for(transport_of_all());
   }
 
   void post_elsewhere(Step step) {
     std::byte* slot = f_.staging(f_.rank(), step);
-    if (header_.shape == Shape::listed) list(slot);
-    if (header_.mode == Mode::packed) gather(slot + table_bytes(), true);
+    if (header_.descriptor == Descriptor::listed) list(slot);
+    if (header_.protocol == Protocol::packed) gather(slot + table_bytes(), true);
     // Nobody else knows where the gaps are.
-    if (header_.mode == Mode::direct && gaps_) gather(copy(), true);
+    if (header_.protocol == Protocol::direct && gaps_) gather(copy(), true);
     f_.take(route());
     f_.post_with(step, [this](std::byte* to) {
       std::memcpy(to, &header_, sizeof header_);
       std::memcpy(to + sizeof header_, &place_, sizeof place_);
     });
-    if (header_.mode == Mode::packed) f_.reserve(step + 1, table_bytes() + total_);
+    if (header_.protocol == Protocol::packed) f_.reserve(step + 1, table_bytes() + total_);
   }
 
-  [[nodiscard]] Shape shape() {
+  [[nodiscard]] Descriptor descriptor() {
     const Block& first = blocks_[0];
-    if (blocks_.size() == 1) return Shape::single;
+    if (blocks_.size() == 1) return Descriptor::single;
     const std::ptrdiff_t stride = blocks_[1].address - first.address;
-    if (stride < 0) return Shape::listed;
+    if (stride < 0) return Descriptor::listed;
     for (std::size_t i = 1; i < blocks_.size(); ++i)
       if (blocks_[i].bytes != first.bytes || blocks_[i].address - blocks_[i - 1].address != stride)
-        return Shape::listed;
+        return Descriptor::listed;
     for (const Block& block : blocks_)
-      if (block.layout != first.layout) return Shape::listed;
+      if (block.layout != first.layout) return Descriptor::listed;
     place_.stride = static_cast<std::uint64_t>(stride);
-    return stride == 0 || first.bytes == 0 ? Shape::single : Shape::strided;
+    return stride == 0 || first.bytes == 0 ? Descriptor::single : Descriptor::strided;
   }
 
   [[nodiscard]] Transport transport_of_all() {
     if (gaps_) {
       if (use_ != Use::read) return Transport::staged;
-      place_ = {f_.offer(copy(), total_), header_.shape == Shape::strided ? longest() : 0};
+      place_ = {f_.offer(copy(), total_),
+                header_.descriptor == Descriptor::strided ? longest() : 0};
       return place_.card.transport;
     }
     const std::size_t before_last = (blocks_.size() - 1) * place_.stride;
-    const bool full = header_.shape == Shape::single || place_.stride == longest();
+    const bool full = header_.descriptor == Descriptor::single || place_.stride == longest();
     place_.card = f_.offer(blocks_[0].address, before_last + longest(), full);
     return place_.card.transport;
   }
 
-  [[nodiscard]] Mode mode_for(Transport transport) {
+  [[nodiscard]] Protocol protocol_for(Transport transport) {
     if (use_ == Use::swapped && transport == Transport::copied) transport = Transport::staged;
     transport_ = transport;
     const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
     const std::size_t least =
         transport == Transport::mapped ? f_.costs().direct_bytes : limits::copied_bytes;
-    if (fits && (longest() < least || transport == Transport::staged)) return Mode::packed;
-    return transport == Transport::staged ? Mode::streamed : Mode::direct;
+    if (fits && (longest() < least || transport == Transport::staged)) return Protocol::packed;
+    return transport == Transport::staged ? Protocol::streamed : Protocol::direct;
   }
 
   [[nodiscard]] std::size_t table_bytes() const {
-    return header_.shape == Shape::listed ? blocks_.size() * sizeof(Entry) : 0;
+    return header_.descriptor == Descriptor::listed ? blocks_.size() * sizeof(Entry) : 0;
   }
 
   // Memory for a copy without gaps: the same whenever it is asked for, with a bounce buffer behind.
@@ -138,7 +141,8 @@ class Outgoing {
   // stays free.
   void gather(std::byte* to, bool hole) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const bool sent = header_.shape == Shape::single || static_cast<int>(i) != f_.rank();
+      const bool sent =
+          header_.descriptor == Descriptor::single || static_cast<int>(i) != f_.rank();
       if (sent) pack(to, blocks_[i], 0, blocks_[i].bytes);
       if (sent || hole) to += blocks_[i].bytes;
     }
@@ -175,9 +179,9 @@ class Outgoing {
       if (next_copy != nullptr) next_copy += entry.bytes;
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
     }
-    header_.mode = mode_for(worst);
+    header_.protocol = protocol_for(worst);
     std::uint64_t next = table_bytes();
-    for (std::size_t i = 0; header_.mode == Mode::packed && i < blocks_.size(); ++i) {
+    for (std::size_t i = 0; header_.protocol == Protocol::packed && i < blocks_.size(); ++i) {
       const Entry entry{{next}, blocks_[i].bytes};
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
       next += entry.bytes;
@@ -185,7 +189,7 @@ class Outgoing {
   }
 
   [[nodiscard]] Route route() const {
-    if (header_.mode != Mode::direct) return Route::staged;
+    if (header_.protocol != Protocol::direct) return Route::staged;
     return transport_ == Transport::mapped ? Route::mapped : Route::copied;
   }
 

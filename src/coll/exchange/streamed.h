@@ -29,12 +29,12 @@ class Streams {
 
   // These are called while the posts are looked at.
   void add(Outgoing<F>& mine) {
-    if (mine.mode() != Mode::streamed || mine.header().in_place) return;
+    if (mine.protocol() != Protocol::streamed || mine.header().in_place) return;
     mine_ = &mine;
     lengthen(mine.longest());
   }
   void add(int peer, Incoming<F>& theirs, int index, const Block& into) {
-    if (theirs.mode() != Mode::streamed) return;
+    if (theirs.protocol() != Protocol::streamed) return;
     sources_.push_back({peer, {into.address, theirs.admitted(index, into), into.layout}, false});
     lengthen(theirs.longest());
   }

@@ -51,17 +51,17 @@ Task send(F& f, const Work& work) {
   using namespace exchange;
   const Step step = f.next_step();
   Outgoing<F> mine(f, work.out, Use::pushed);
-  const bool streamed = mine.mode() == Mode::streamed;
+  const bool streamed = mine.protocol() == Protocol::streamed;
   co_await mine.room(step);
   if (streamed) f.open_share(step);
   mine.post(step);
-  if (!streamed && mine.mode() != Mode::direct) {
+  if (!streamed && mine.protocol() != Protocol::direct) {
     f.finish(step);
     co_return;
   }
   Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
   f.begin_work();
-  const bool writable = root.mode() == Mode::direct;
+  const bool writable = root.protocol() == Protocol::direct;
   if (writable)
     root.put(f.rank(), mine.to(work.root), work.stores);
   else if (streamed)
@@ -95,22 +95,23 @@ Task receive(F& f, const Work& work) {
     co_await f.pause(in(me).bytes);
   }
   f.end_work();
-  const bool writable = asked && lent->mode() == Mode::direct;
+  const bool writable = asked && lent->protocol() == Protocol::direct;
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
     const int q = (me + k) % f.size();
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     f.expect(q, step + 2);  // in a row of gathers the others are ahead
     if (k == 1) f.begin_work();
-    if (theirs.mode() == Mode::inlined) {
+    if (theirs.protocol() == Protocol::inlined) {
       theirs.take(me, in(q), work.stores, true);
       continue;
     }
     const std::size_t bytes = theirs.admitted(me, in(q));
-    const bool large = theirs.mode() == Mode::direct || theirs.mode() == Mode::streamed;
+    const bool large =
+        theirs.protocol() == Protocol::direct || theirs.protocol() == Protocol::streamed;
     written = written || (large && writable);
     if (large && writable) continue;
-    if (theirs.mode() == Mode::streamed)
+    if (theirs.protocol() == Protocol::streamed)
       co_await drink(f, q, in(q), bytes, step);
     else
       theirs.take(me, in(q), work.stores, true);

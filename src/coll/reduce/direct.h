@@ -119,8 +119,8 @@ struct Agreement {
 };
 
 template <class PartOf>
-Agreement agreement(const Cards* cards, int ranks, const sliced::Reach& reach, const Work& work,
-                    int root, PartOf part_of) {
+Agreement agreement(const Cards* cards, int ranks, const sliced::WorstTransports& transports,
+                    const Work& work, int root, PartOf part_of) {
   Agreement agreed;
   // In place, the result of the first part lies where its own operands are, and harms nobody.
   for (int q = 0; root == each_owner && q < ranks; ++q)
@@ -129,11 +129,13 @@ Agreement agreement(const Cards* cards, int ranks, const sliced::Reach& reach, c
   // If others cannot write a part's result, its owner can: small parts of large vectors are not in
   // the commons.
   const bool late = work.operands != nullptr;
-  const bool alone = !late && root == each_owner && (agreed.in_turn || reach.recvs > reach.sends);
+  const bool alone =
+      !late && root == each_owner && (agreed.in_turn || transports.recvs > transports.sends);
   agreed.alone = alone;
-  agreed.mapped = reach.sends == Transport::mapped && (alone || reach.recvs == Transport::mapped);
+  agreed.mapped =
+      transports.sends == Transport::mapped && (alone || transports.recvs == Transport::mapped);
   const bool reachable =
-      reach.sends != Transport::staged && (alone || reach.recvs != Transport::staged);
+      transports.sends != Transport::staged && (alone || transports.recvs != Transport::staged);
   // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
   const bool chosen =
       cards[0].send.transport == Transport::copied || cards[0].recv.transport == Transport::copied;
@@ -163,10 +165,10 @@ Task direct_to(F& f, const Work& work, int root) {
     mine.recv = as_chosen(f.offer(work.recv, result * work.element_bytes), work.cico);
     f.populate(work.recv, result * work.element_bytes);
   }
-  sliced::Reach reach;
-  co_await sliced::exchange(f, step, table.cards(), reach);
+  sliced::WorstTransports transports;
+  co_await sliced::exchange(f, step, table.cards(), transports);
   const auto [in_turn, alone, mapped, staged] =
-      detail::agreement(table.cards(), ranks, reach, work, root, part_of);
+      detail::agreement(table.cards(), ranks, transports, work, root, part_of);
   const bool late = work.operands != nullptr;
   if (staged) {
     f.finish(step);

@@ -79,15 +79,15 @@ Task chain(F& f, const Work& work) {
   Card mine{.transport = Transport::mapped};
   if (me < last) mine = f.offer(lent, work.bytes());
   cards[me] = {mine, mine};
-  sliced::Reach reach;
-  co_await sliced::exchange(f, step, cards, reach);
+  sliced::WorstTransports transports;
+  co_await sliced::exchange(f, step, cards, transports);
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (reach.sends == Transport::staged) {
+  if (transports.sends == Transport::staged) {
     f.finish(step);
     co_await staged<F, kind>(f, work);
     co_return;
   }
-  f.take(reach.sends == Transport::mapped ? Route::mapped : Route::copied);
+  f.take(transports.sends == Transport::mapped ? Route::mapped : Route::copied);
   const Card before = me > 0 ? cards[me - 1].send : Card{};
   detail::Link<F> link(f, work, kind, before, prefix, scratch + room);
   f.begin_work();

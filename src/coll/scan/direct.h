@@ -75,9 +75,9 @@ Task direct(F& f, const Work& work) {
   const bool gets = kind == Kind::inclusive || f.rank() > 0;
   mine.recv = gets ? f.offer(work.recv, work.bytes()) : mine.send;
   if (gets) f.populate(work.recv, work.bytes());
-  sliced::Reach reach;
-  co_await sliced::exchange(f, step, table.cards(), reach);
-  const Transport worst = std::max(reach.sends, reach.recvs);
+  sliced::WorstTransports transports;
+  co_await sliced::exchange(f, step, table.cards(), transports);
+  const Transport worst = std::max(transports.sends, transports.recvs);
   const bool mapped = worst == Transport::mapped, reachable = worst != Transport::staged;
   // Everyone has seen everyone's cards, so everyone agrees.
   if (!reachable || (!mapped && work.bytes() < limits::copied_bytes)) {

@@ -17,7 +17,7 @@ Task scatter(F& f, const Work& work) {
     Outgoing<F> mine(f, work.out);
     co_await mine.room(step);
     mine.post(step);
-    if (mine.mode() == Mode::inlined) {
+    if (mine.protocol() == Protocol::inlined) {
       if (!work.in.empty()) keep(f, work.in[0], mine.to(me), Bounce<F>{f}, work.stores);
       f.finish(step);
       co_return;
@@ -35,11 +35,11 @@ Task scatter(F& f, const Work& work) {
       f.finish(step);
     else
       co_await streams.run();
-    if (mine.mode() == Mode::direct) co_await f.drained(step);
+    if (mine.protocol() == Protocol::direct) co_await f.drained(step);
   } else {
     Incoming<F> root(Bounce<F>{f}, work.root, step, co_await f.posted(work.root, step));
     f.expect(work.root, step + 2);  // in a row of scatters the root is ahead
-    if (root.mode() == Mode::inlined) {
+    if (root.protocol() == Protocol::inlined) {
       root.take(me, work.in[0], work.stores, true);
       f.finish(step);
       co_return;

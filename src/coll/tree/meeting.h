@@ -39,11 +39,11 @@ class Meeting {
     Card mine{.transport = Transport::mapped};
     if (data != nullptr) mine = f_.offer(data, bytes);
     cards_[f_.rank()] = {mine, mine};
-    co_await sliced::exchange(f_, step_, cards_, reach_);
-    f_.take(reach_.sends == Transport::mapped ? Route::mapped : Route::copied);
+    co_await sliced::exchange(f_, step_, cards_, transports_);
+    f_.take(transports_.sends == Transport::mapped ? Route::mapped : Route::copied);
   }
   // Whether all that is lent can be read; everyone has seen everyone's cards, so everyone agrees.
-  [[nodiscard]] bool reachable() const { return reach_.sends != Transport::staged; }
+  [[nodiscard]] bool reachable() const { return transports_.sends != Transport::staged; }
 
   // take(at, bytes, offset) for what `peer` lends from `begin` on, in one piece or several.
   template <class Take>
@@ -62,7 +62,7 @@ class Meeting {
   F& f_;
   Step step_;
   sliced::Cards* cards_;
-  sliced::Reach reach_;
+  sliced::WorstTransports transports_;
   std::byte* bounce_;
   std::byte* scratch_;
 };

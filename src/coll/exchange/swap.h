@@ -10,7 +10,7 @@
 
 namespace tutti::coll::exchange {
 
-enum class Deal : std::uint8_t {
+enum class Swap : std::uint8_t {
   sent,      // each takes what the other has posted
   halves,    // each moves a half of both blocks
   mine,      // I move all of both
@@ -20,15 +20,17 @@ enum class Deal : std::uint8_t {
 
 // Blocks that stay in their place until they are replaced. Open ones can be reached by others,
 // closed ones cannot.
-inline bool is_open(const Header& header) { return header.in_place && header.mode == Mode::direct; }
+inline bool is_open(const Header& header) {
+  return header.in_place && header.protocol == Protocol::direct;
+}
 inline bool is_closed(const Header& header) {
-  return header.in_place && header.mode == Mode::streamed;
+  return header.in_place && header.protocol == Protocol::streamed;
 }
 
-inline Deal deal_of(const Header& mine, const Header& theirs) {
-  if (is_open(theirs)) return is_open(mine) ? Deal::halves : Deal::mine;
-  if (is_open(mine)) return Deal::theirs;
-  return is_closed(mine) || is_closed(theirs) ? Deal::streamed : Deal::sent;
+inline Swap swap_of(const Header& mine, const Header& theirs) {
+  if (is_open(theirs)) return is_open(mine) ? Swap::halves : Swap::mine;
+  if (is_open(mine)) return Swap::theirs;
+  return is_closed(mine) || is_closed(theirs) ? Swap::streamed : Swap::sent;
 }
 
 // The longest block that may be streamed where some are in place. All members find the same, as all
@@ -39,7 +41,7 @@ std::size_t longest_stream(int members, HeaderOf header_of) {
   std::uint64_t closed_bytes = 0, partner_bytes = 0, other_bytes = 0;
   for (int q = 0; q < members; ++q) {
     const Header header = header_of(q);
-    if (header.mode == Mode::streamed && !header.in_place)
+    if (header.protocol == Protocol::streamed && !header.in_place)
       other_bytes = std::max(other_bytes, header.bytes);
     if (!is_closed(header) || header.bytes <= closed_bytes) continue;
     longest_closed = q;

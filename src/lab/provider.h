@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the hosts of virtual ranks have in common whose time is simulated: all memory is mapped, all
-// ranks call the same, and nobody ends.
+// What the providers of virtual ranks have in common whose time is simulated: all memory is mapped,
+// all ranks call the same, and nobody ends.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace tutti::lab {
 
-class MappedHost {
+class MappedProvider {
  public:
   void step_aside() {}
   static bool may_fold() { return true; }

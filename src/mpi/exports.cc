@@ -17,6 +17,7 @@
 #include "mpi/tools.h"
 #include "mpi/words.h"
 #include "os/futex.h"
+#include "os/memfd.h"
 #include "progress/progress.h"
 
 namespace tutti::mpi {
@@ -169,9 +170,12 @@ void find_first_of_all() {
 }  // namespace tutti::mpi
 
 // At the latest before main: the program may take its environment away. And with one thread still:
-// with several, the kernel waits for all processors when fences are enabled, 10 to 30 ms.
+// with several, the kernel waits for all processors when fences are enabled, or its table of
+// descriptors grows, 10 to 30 ms each.
 [[gnu::constructor]] static void before_main() {
-  if (!tutti::options().off) (void)tutti::os::enable_asymmetric_fence();
+  if (tutti::options().off) return;
+  (void)tutti::os::enable_asymmetric_fence();
+  tutti::os::make_way();
 }
 
 // For tools: how the calling thread's last collective moved its bytes, "" when none was taken.

@@ -20,6 +20,9 @@ struct FileId {
 [[nodiscard]] int create_memfd(const char* name, std::size_t bytes, FileId* id);
 // The same file at a descriptor that is out of the way; `fd` where there is none.
 [[nodiscard]] int move_out_of_the_way(int fd);
+// Lets the kernel's table of descriptors grow as far as that takes. Where a process has several
+// threads the kernel waits for all processors then, 10 to 20 ms.
+void make_way();
 [[nodiscard]] bool refers_to(int fd, const FileId& id);
 
 // The first part of [offset, end) that holds data (a hole reads as zeros and costs no memory):

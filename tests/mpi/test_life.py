@@ -71,3 +71,12 @@ def test_linked_instead_of_preloaded(mpi: Mpi, tmp_path) -> None:
     assert result.returncode == 0 and "life: 0 wrong" in result.stdout, result.stdout
     taken = {row["collective"]: row["taken"] for row in json.loads(report.read_text())["calls"]}
     assert taken["Allreduce"] > 0
+
+
+@pytest.mark.parametrize("allocations", ["auto", "never"])
+def test_descriptors_have_room_from_the_start(allocations: str) -> None:
+    """With threads there, the kernel would make every process wait for all processors."""
+    variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_COMMONS_MALLOC": allocations}
+    words = ["grep", "FDSize", "/proc/self/status"]
+    done = subprocess.run(words, env=os.environ | variables, capture_output=True, text=True)
+    assert int(done.stdout.split()[1]) > 512

@@ -71,8 +71,11 @@ inline constexpr std::size_t least_part_bytes = 128 * kib;
 inline constexpr std::size_t least_ring_blocks_bytes = 16 * kib;
 // What a leader may need for the blocks of its node's members.
 inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;
-// Blocks of an Alltoall up to this size are worth the two copies more that one message between two
-// nodes costs, where it would be one between any two of their ranks.
+// What the ranks of a node tell each other about small blocks of an Alltoallv, all together: with
+// more, to list them takes longer than to send each by itself.
+inline constexpr std::size_t most_listing_bytes = 512 * kib;
+// Blocks of an Alltoall, Alltoallv or Alltoallw up to this size are worth the two copies more that
+// one message between two nodes costs, where it would be one between any two of their ranks.
 inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
 // So few bytes from one node to another take as long as none: to pass them on, in fewer messages,
 // saves time.

@@ -61,7 +61,8 @@ struct Work {
   Stores stores = Stores::plain;  // a local choice
   bool cico = false;              // another: what only the kernel can copy is called unreachable
   bool timed = false;             // how long its work takes is asked afterwards
-  bool commutes = true;           // operands may meet in any order; the same on all members
+  bool commutes = true;   // operands may meet in any order; told only where members are on several
+                          // nodes, and then the same on all
   bool in_place = false;  // what is sent is overwritten, though `send` is not `recv`: an Alltoall
                           // whose `out` is `in`, a late Reduce_scatter, or one that sends a copy
   std::span<const Block> out = {};

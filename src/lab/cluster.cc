@@ -19,9 +19,9 @@ Cluster::Cluster(const ClusterMachine& machine, const NodeMap& places, const Nod
         std::make_unique<VirtualDesks>(static_cast<int>(groups.members(group).size())));
   for (int rank = 0; rank < ranks(); ++rank) {
     maps_.emplace_back(groups, rank);
-    hosts_.push_back(std::make_unique<ClusterProvider>(*this, rank));
+    providers_.push_back(std::make_unique<ClusterProvider>(*this, rank));
     fabrics_.push_back(std::make_unique<ClusterFabric>(
-        *hosts_.back(), desks_[index(groups.node_of(rank))]->all(), groups.place_of(rank)));
+        *providers_.back(), desks_[index(groups.node_of(rank))]->all(), groups.place_of(rank)));
     wires_.emplace_back(*this, rank);
   }
 }

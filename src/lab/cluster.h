@@ -245,7 +245,7 @@ class Cluster {
   NodeMap places_;
   std::vector<NodeMap> maps_;
   std::vector<std::unique_ptr<VirtualDesks>> desks_;  // by group
-  std::vector<std::unique_ptr<ClusterProvider>> hosts_;
+  std::vector<std::unique_ptr<ClusterProvider>> providers_;
   std::vector<std::unique_ptr<ClusterFabric>> fabrics_;
   std::vector<ClusterWire> wires_;
   const std::function<Task(int)>* body_ = nullptr;

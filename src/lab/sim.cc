@@ -25,6 +25,7 @@ Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
       transports_(transports),
       order_(hosts.size()),
       written_(hosts.size()),
+      receiving_(hosts.size()),
       desks_(static_cast<int>(hosts.size())),
       suspended_(hosts.size()) {
   constexpr unsigned calms[] = {1, 1, 8, 64};
@@ -35,9 +36,9 @@ Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
     const std::size_t members = map.members(map.node()).size();
     const auto desks =
         desks_.all().subspan(static_cast<std::size_t>(map.before(map.node())), members);
-    hosts_.push_back(std::make_unique<SimProvider>(*this, map));
+    providers_.push_back(std::make_unique<SimProvider>(*this, map));
     fabrics_.push_back(
-        std::make_unique<SimFabric>(*hosts_.back(), desks, map.place_of(rank), before));
+        std::make_unique<SimFabric>(*providers_.back(), desks, map.place_of(rank), before));
   }
 }
 
@@ -91,12 +92,15 @@ void SimProvider::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_->mi
 void SimProvider::truncation(int, std::size_t, std::size_t) { ++simulator_->mismatches_; }
 
 // Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
-Card SimProvider::offer(const void* buffer, std::size_t bytes, bool) {
+Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
   const auto* const at = static_cast<const std::byte*>(buffer);
   const Step call = simulator_->fabric(rank_).first_step();
   for (const Simulator::Written& written : simulator_->written_[static_cast<std::size_t>(rank_)])
     simulator_->trespasses_ +=
         written.call == call && at < written.at + written.bytes && written.at < at + bytes;
+  for (const fabric::Bytes& place : simulator_->receiving_[static_cast<std::size_t>(rank_)])
+    simulator_->trespasses_ +=
+        full && at < place.data() + place.size() && place.data() < at + bytes;
   Transport possible[3];
   std::size_t count = 0;
   if (simulator_->transports_.mapped) possible[count++] = Transport::mapped;

@@ -115,7 +115,7 @@ class Simulator {
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
   // Kernel copies so far of buffers whose card does not allow it, and buffers that were offered
-  // when a peer had written to them in the same call.
+  // when a peer had written to them in the same call, or, of whole ones, a message could come.
   [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
@@ -155,9 +155,11 @@ class Simulator {
     Step call;
   };
   std::vector<std::vector<Written>> written_;  // by rank
-  std::vector<fabric::NodeMap> maps_;          // by rank
-  VirtualDesks desks_;                         // a node's follow each other
-  std::vector<std::unique_ptr<SimProvider>> hosts_;
+  // Where messages that a rank awaits may be written to at any time.
+  std::vector<std::vector<fabric::Bytes>> receiving_;  // by rank
+  std::vector<fabric::NodeMap> maps_;                  // by rank
+  VirtualDesks desks_;                                 // a node's follow each other
+  std::vector<std::unique_ptr<SimProvider>> providers_;
   std::vector<std::unique_ptr<SimFabric>> fabrics_;
   std::vector<Suspended> suspended_;  // by rank
 };

@@ -26,6 +26,7 @@ Ticket SimWire::receive(int member, void* to, std::size_t bytes) {
                       .number = channel.received++,
                       .to = static_cast<std::byte*>(to),
                       .bytes = bytes});
+  receiving().push_back({static_cast<const std::byte*>(to), bytes});
   // A network writes to the buffer whenever it likes.
   if (simulator_.random()() % 2 == 0) (void)are_done(last_);
   simulator_.interrupt();
@@ -45,6 +46,9 @@ bool SimWire::is_done(Pending& pending) {
 
 bool SimWire::are_done(Ticket ticket) {
   std::erase_if(pending_, [this](Pending& pending) { return is_done(pending); });
+  receiving().clear();
+  for (const Pending& pending : pending_)
+    if (pending.to != nullptr) receiving().push_back({pending.to, pending.bytes});
   return std::none_of(pending_.begin(), pending_.end(),
                       [ticket](const Pending& pending) { return pending.ticket <= ticket; });
 }

@@ -79,6 +79,9 @@ class SimWire {
     std::byte* to = nullptr;
     std::size_t bytes = 0;
   };
+  [[nodiscard]] std::vector<fabric::Bytes>& receiving() {
+    return simulator_.receiving_[static_cast<std::size_t>(rank_)];
+  }
   [[nodiscard]] bool are_done(Ticket ticket);
   [[nodiscard]] bool is_done(Pending& pending);
 

@@ -8,8 +8,8 @@ namespace tutti::lab {
 TimedMachine::TimedMachine(const Machine& machine, std::vector<Binding> bindings)
     : machine_(machine), bindings_(std::move(bindings)), desks_(ranks()) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    hosts_.push_back(std::make_unique<TimedProvider>(*this, rank));
-    fabrics_.push_back(std::make_unique<TimedFabric>(*hosts_.back(), desks_.all(), rank));
+    providers_.push_back(std::make_unique<TimedProvider>(*this, rank));
+    fabrics_.push_back(std::make_unique<TimedFabric>(*providers_.back(), desks_.all(), rank));
   }
 }
 

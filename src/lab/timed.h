@@ -219,7 +219,7 @@ class TimedMachine {
   Machine machine_;
   std::vector<Binding> bindings_;
   VirtualDesks desks_;
-  std::vector<std::unique_ptr<TimedProvider>> hosts_;
+  std::vector<std::unique_ptr<TimedProvider>> providers_;
   std::vector<std::unique_ptr<TimedFabric>> fabrics_;
   Program program_;
   const Body* body_ = nullptr;

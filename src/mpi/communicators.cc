@@ -78,13 +78,13 @@ CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (!found && !may_take) return nullptr;
-  return found ? static_cast<CommState*>(value) : make_state(comm);
+  return found ? static_cast<CommState*>(value) : make_state(comm, true);
 }
 
 // When a communicator is made, or at its first blocking collective: all of its members are there,
 // so that they can talk.
 template <class H>
-CommState* Communicators<H>::make_state(H comm) {
+CommState* Communicators<H>::make_state(H comm, bool may_link) {
   auto state = std::make_unique<CommState>();
   int inter = 0, threads = 0, size = 0;
   native_.comm_test_inter(comm, &inter);
@@ -102,7 +102,7 @@ CommState* Communicators<H>::make_state(H comm) {
     state->why = "its ranks were started apart";
   else if (absentees_.has_absentees(comm, size))
     state->why = "some ranks run without Tutti";
-  else if (links_several(comm, size))
+  else if (may_link && links_several(comm, size))
     name_linked(comm, *state);
   else
     state->team = engine::Team::create(exchange(comm), home(), state->why);
@@ -291,7 +291,7 @@ bool Communicators<H>::meets_first(H comm) {
 }
 
 template <class H>
-void Communicators<H>::made(H parent, H comm) {
+void Communicators<H>::made(H parent, H comm, bool of_session) {
   CommState* from = parent != native_.null_comm ? state_of(parent, false) : nullptr;
   if (from != nullptr && from->name != 0) {
     const std::uint64_t name = mix(from->name, ++from->children);
@@ -299,7 +299,9 @@ void Communicators<H>::made(H parent, H comm) {
     return;
   }
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
-  if (comm != native_.null_comm) (void)state_of(comm, true);
+  // So it must not be asked of a session's communicator, nor of one that is made of that.
+  if (comm != native_.null_comm && state_of(comm, false) == nullptr)
+    (void)make_state(comm, from == nullptr && !of_session);
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.

@@ -36,8 +36,9 @@ struct CommState {
   std::atomic<Spread> spread{Spread::unknown};  // whether members on several nodes may be a team
   // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
   // need not talk to become a team: they name the communicator alike, by the one that it was made
-  // from and its number among those that were. Where not all members of that one have made it, and
-  // it is on several nodes, they agree on a name. 0: it has none.
+  // from and its number among those that were. Where that number is not known alike
+  // (MPI_Comm_create_group, MPI_Intercomm_merge, MPI_Comm_idup), and it is on several nodes, they
+  // agree on a name. 0: it has none.
   std::uint64_t name = 0;
   std::uint32_t children = 0;
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
@@ -59,7 +60,7 @@ class Communicators {
   // is said on the node.
   void join_world();
   // Collective, of the world where some ranks have no Tutti.
-  void give_up_world() { (void)make_state(native_.world); }
+  void give_up_world() { (void)make_state(native_.world, false); }
   void leave_world();
 
   // nullptr: it has none. `may_take`: all members are in the call, so that it may be made.
@@ -83,7 +84,7 @@ class Communicators {
   // Whether all members are to meet before they make another communicator.
   [[nodiscard]] bool meets_first(H comm);
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
-  void made(H parent, H comm);
+  void made(H parent, H comm, bool of_session);
   void revoke(H comm);
 
   // How the members of a communicator talk.
@@ -105,7 +106,8 @@ class Communicators {
     return value;
   }
   [[nodiscard]] CommState* look_up_state(H comm, bool may_take);
-  CommState* make_state(H comm);
+  // `may_link`: it may be of MPI_COMM_WORLD's, and members on several nodes may become a team.
+  CommState* make_state(H comm, bool may_link);
   CommState* name_state(H comm, std::uint64_t name);
   void name_linked(H comm, CommState& state);
   void join_team(H comm, CommState& state, std::vector<int> members);

@@ -34,7 +34,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word> {
   void (*making)(Word parent);
   // A communicator has been made, by all members of `parent` together; null_word: not so.
   void (*made)(Word parent, const void* comm);
-  static constexpr Word null_word = 0;  // of no communicator, in any family
+  // Of no communicator, in any family. The second: it was made of a session.
+  static constexpr Word null_word = 0, session_word = 1;
 };
 
 // Requests of Tutti's that are under way, or that the MPI has not freed: an error may be still to

@@ -197,7 +197,8 @@ int Life<H>::comm_revoke(Word comm) {
 template <class H>
 void Life<H>::making(Word parent) {
   Life& self = *self_;
-  const bool joins = parent != Entries::null_word && self.is_ready() && !self.world_.in_finalize();
+  const bool joins =
+      parent > Entries::session_word && self.is_ready() && !self.world_.in_finalize();
   if (!joins || !self.communicators_.meets_first(handle_from<H>(parent))) return;
   H request{};
   AnyStatus status;
@@ -209,10 +210,11 @@ template <class H>
 void Life<H>::made(Word parent, const void* comm) {
   Life& self = *self_;
   const H none = self.native_.null_comm;
-  H made{}, from = parent != Entries::null_word ? handle_from<H>(parent) : none;
+  H made{}, from = parent > Entries::session_word ? handle_from<H>(parent) : none;
   std::memcpy(&made, comm, sizeof made);
   if (from == none && made == none) return;
-  if (self.is_ready() && !self.world_.in_finalize()) self.communicators_.made(from, made);
+  if (self.is_ready() && !self.world_.in_finalize())
+    self.communicators_.made(from, made, parent == Entries::session_word);
 }
 
 template class Life<int>;

@@ -35,9 +35,9 @@ class PackedExchange {
     if (!all.leads()) return;
     const std::size_t forwarded =
         forwards_ ? Forwarding<F, W>::memory_bytes(all.map, work.bytes()) : 0;
-    outgoing_ = all.wire.scratch(2 * passing_ + forwarded + own_bytes());
+    outgoing_ = all.wire.scratch(lent_bytes() + forwarded + own_bytes());
     incoming_ = outgoing_ + passing_;
-    forwarded_ = incoming_ + passing_;
+    forwarded_ = outgoing_ + lent_bytes();
     place(forwarded_ + forwarded);
     if (near_ > 1) return;
     outgoing_ = out_;
@@ -59,6 +59,9 @@ class PackedExchange {
            choice::copies_ns(costs, static_cast<double>(copied)) >
                choice::meeting_ns(costs, all_.fabric.size());
   }
+
+  // Whole pages, so that they may be shared.
+  [[nodiscard]] std::size_t lent_bytes() const { return round_up(2 * passing_, page_bytes); }
 
   // Where this rank's blocks lie node by node, if they do not do so themselves.
   [[nodiscard]] std::size_t own_bytes() const {
@@ -166,7 +169,7 @@ class PackedExchange {
     const int leader = all_.leading_place();
     if (all_.leads()) {
       f.populate(outgoing_, passing_);
-      lent_ = {f.offer(outgoing_, 2 * passing_), passing_};
+      lent_ = {f.offer(outgoing_, lent_bytes()), passing_};
       co_await f.room(step);
       f.post(step, bytes_of(lent_));
     } else {

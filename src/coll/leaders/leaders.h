@@ -4,7 +4,7 @@
 // coroutine over both, and a file here (docs/nodes.md).
 //
 // Operands meet node by node, in an order that depends on the nodes alone, so all members get the
-// same bits. Operations that do not commute are not for these.
+// same bits. Operations that do not commute are only for scans, which keep the order of the ranks.
 #pragma once
 
 #include "coll/alone.h"

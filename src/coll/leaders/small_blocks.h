@@ -21,9 +21,10 @@ class SmallBlocks {
  public:
   // The largest block that is small; 0: none is. All members know that alike.
   static std::size_t most_bytes(const NodeMap& map, std::size_t wanted) {
-    if (map.largest() == 1) return 0;
-    const auto near = static_cast<std::size_t>(map.largest());
-    return std::min(wanted, limits::most_packed_bytes / (4 * near * index(map.size())));
+    const std::size_t near = index(map.largest()), ranks = index(map.size());
+    const std::size_t listed = near * (ranks + index(map.nodes())) * sizeof(std::uint32_t);
+    if (near == 1 || listed > limits::most_listing_bytes) return 0;
+    return std::min(wanted, limits::most_packed_bytes / (4 * near * ranks));
   }
 
   SmallBlocks(Members<F, W>& all, const Work& work, std::size_t most)
@@ -52,21 +53,22 @@ class SmallBlocks {
     find_places();
   }
 
-  // A leader has the node's messages, and its members' blocks where they are handed in and out.
+  // A leader has the node's messages. Where members hand their blocks in and out, it has them a
+  // second time, and each member has its own.
   [[nodiscard]] std::size_t memory_bytes() const {
     if (table_.empty()) return 0;
-    const std::size_t passing = all_.leads() ? 2 * (sent_ + received_) : 0;
-    return passing + (near_ > 1 ? sent_by(place_) + received_by(place_) : 0);
+    const std::size_t handed = near_ > 1 ? sent_by(place_) + received_by(place_) : 0;
+    return leaders_bytes() + handed;
   }
 
   Task run(std::byte* memory) {
     if (sent_ + received_ == 0) co_return;
     messages_ = memory;
-    own_ = memory + (all_.leads() ? 2 * (sent_ + received_) : 0);
+    own_ = memory + leaders_bytes();
+    if (near_ > 1) co_await lend();  // before anything may be written there
     Ticket heard = 0, last = 0;
     for (int distance = 1; all_.leads() && distance < all_.map.nodes(); ++distance)
       heard = std::max(heard, receive(node_at(-distance)));
-    if (near_ > 1) co_await lend();
     const bool hands = near_ > 1 && lent_ == nullptr;
     if (hands)
       co_await hand_in();
@@ -92,6 +94,13 @@ class SmallBlocks {
     return (me_ + distance + all_.map.nodes()) % all_.map.nodes();
   }
 
+  // Whole pages, so that they may be shared.
+  [[nodiscard]] std::size_t lent_bytes() const { return round_up(sent_ + received_, page_bytes); }
+  [[nodiscard]] std::size_t leaders_bytes() const {
+    if (!all_.leads()) return 0;
+    return near_ > 1 ? lent_bytes() + sent_ + received_ : sent_ + received_;
+  }
+
   // What member `q` of this node receives from a rank, and sends to a node.
   [[nodiscard]] std::size_t received(std::size_t q, int rank) const {
     return table_[q * row_ + index(rank)];
@@ -110,41 +119,29 @@ class SmallBlocks {
     return bytes;
   }
 
-  // Calls visit(q, node, begin) for what each member sends to each node, as it lies in the messages
-  // that go out, and returns how long they are.
-  template <class Visit>
-  std::size_t for_all_sent(Visit visit) const {
-    std::size_t at = 0;
-    for (int node = 0; node < all_.map.nodes(); ++node)
-      for (std::size_t q = 0; q < near_; at += sent(q, node), ++q) visit(q, node, at);
-    return at;
-  }
-  // The same of what each member receives from each rank: visit(q, rank, begin).
-  template <class Visit>
-  std::size_t for_all_received(Visit visit) const {
-    std::size_t at = 0;
-    for (int node = 0; node < all_.map.nodes(); ++node)
-      for (const int rank : all_.map.members(node))
-        for (std::size_t q = 0; q < near_; at += received(q, rank), ++q) visit(q, rank, at);
-    return at;
-  }
-
   void find_places() {
-    const auto nodes = index(all_.map.nodes());
-    outgoing_.assign(nodes + 1, 0);
-    incoming_.assign(nodes + 1, 0);
-    mine_out_.resize(nodes);
-    mine_in_.resize(index(all_.map.size()));
-    sent_ = for_all_sent([&](std::size_t q, int node, std::size_t at) {
-      if (q == 0) outgoing_[index(node)] = at;
-      if (q == place_) mine_out_[index(node)] = at;
-    });
-    received_ = for_all_received([&](std::size_t q, int rank, std::size_t at) {
-      if (q == 0 && all_.map.place_of(rank) == 0) incoming_[index(all_.map.node_of(rank))] = at;
-      if (q == place_) mine_in_[index(rank)] = at;
-    });
-    outgoing_[nodes] = sent_;
-    incoming_[nodes] = received_;
+    const auto ranks = index(all_.map.size());
+    // In the order of the table: what all members receive and send, and the members before this
+    // one.
+    std::vector<std::size_t> all(row_), before(row_);
+    for (std::size_t q = 0; q < near_; ++q)
+      for (std::size_t i = 0; i < row_; ++i) {
+        if (q == place_) before[i] = all[i];
+        all[i] += table_[q * row_ + i];
+      }
+    mine_in_.resize(ranks);
+    for (int node = 0; node < all_.map.nodes(); ++node) {
+      outgoing_.push_back(sent_);
+      incoming_.push_back(received_);
+      mine_out_.push_back(sent_ + before[ranks + index(node)]);
+      sent_ += all[ranks + index(node)];
+      for (const int rank : all_.map.members(node)) {
+        mine_in_[index(rank)] = received_ + before[index(rank)];
+        received_ += all[index(rank)];
+      }
+    }
+    outgoing_.push_back(sent_);
+    incoming_.push_back(received_);
   }
 
   // 0: there is nothing.
@@ -208,8 +205,8 @@ class SmallBlocks {
     const int leader = all_.leading_place();
     Card card;
     if (all_.leads()) {
-      f.populate(messages_, sent_ + received_);
-      card = f.offer(messages_, sent_ + received_);
+      f.populate(messages_, lent_bytes());
+      card = f.offer(messages_, lent_bytes());
       co_await f.room(step);
       f.post(step, bytes_of(card));
     } else {
@@ -235,24 +232,27 @@ class SmallBlocks {
     for (int node = 0; node < all_.map.nodes(); ++node)
       if (node != me_) next = put_for(node, next);
     const Block mine{own_, sent_by(place_), nullptr};
-    std::vector<Block> all = places(messages_ + sent_ + received_, true);
+    std::vector<Block> all = places(messages_ + lent_bytes(), true);
     const Work work{.root = all_.leading_place(), .out = std::span(&mine, 1), .in = all};
     co_await on_node(all_, Collective::gatherv, work);
     if (!all_.leads()) co_return;
-    for_all_sent([&](std::size_t q, int node, std::size_t at) {
-      all_.copy(messages_ + at, all[q].address, sent(q, node));
-      all[q].address += sent(q, node);
-    });
+    std::byte* to = messages_;
+    for (int node = 0; node < all_.map.nodes(); ++node)
+      for (std::size_t q = 0; q < near_; to += sent(q, node), ++q) {
+        all_.copy(to, all[q].address, sent(q, node));
+        all[q].address += sent(q, node);
+      }
   }
   Task hand_out() {
-    const std::vector<Block> all = places(messages_ + 2 * sent_ + received_, false);
-    if (all_.leads()) {
-      std::vector<Block> next = all;
-      for_all_received([&](std::size_t q, int rank, std::size_t at) {
-        all_.copy(next[q].address, messages_ + sent_ + at, received(q, rank));
-        next[q].address += received(q, rank);
-      });
-    }
+    const std::vector<Block> all = places(messages_ + lent_bytes() + sent_, false);
+    std::vector<Block> next = all;
+    const std::byte* heard = messages_ + sent_;
+    for (int node = 0; all_.leads() && node < all_.map.nodes(); ++node)
+      for (const int rank : all_.map.members(node))
+        for (std::size_t q = 0; q < near_; heard += received(q, rank), ++q) {
+          all_.copy(next[q].address, heard, received(q, rank));
+          next[q].address += received(q, rank);
+        }
     std::byte* from = own_ + sent_by(place_);
     const Block mine{from, received_by(place_), nullptr};
     const Work work{.root = all_.leading_place(), .out = all, .in = std::span(&mine, 1)};

@@ -14,8 +14,8 @@ struct Way {
   int leaders = 1;
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
   std::size_t part_bytes = limits::least_part_bytes;
-  // Of an Alltoall: blocks up to this size are packed. Where two nodes then have no more than
-  // `forwarded_bytes` for each other, others pass it on.
+  // Of an Alltoall, Alltoallv or Alltoallw: blocks up to this size are packed. Where two nodes then
+  // have no more than `forwarded_bytes` for each other in an Alltoall, others pass it on.
   std::size_t packed_bytes = limits::packed_alltoall_bytes;
   std::size_t forwarded_bytes = limits::forwarded_alltoall_bytes;
 };

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "engine/forks.h"
 #include "os/process.h"
 
@@ -18,16 +19,33 @@ std::uint64_t hash(std::uint64_t seed, const char* text) {  // FNV-1a
 
 }  // namespace
 
-std::uint64_t host_id() {
+std::uint64_t machine_id() {
   char boot[64] = "";
   const int fd = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (fd >= 0) {
     if (::read(fd, boot, sizeof boot - 1) < 0) boot[0] = '\0';
     ::close(fd);
   }
+  return hash(0xcbf29ce484222325u, boot);
+}
+
+std::uint64_t host_id() {
   utsname name{};
   ::uname(&name);
-  return hash(hash(0xcbf29ce484222325u, boot), name.nodename) | 1;
+  return hash(machine_id(), name.nodename) | 1;
+}
+
+topology::Claim Node::claim(int node) {
+  const os::CpuMask cpus = os::usable_cpus();
+  std::uint64_t id = machine_id();
+  for (const std::uint64_t word : cpus.words) id = mix(id, word);
+  return {id, cpus.count(), node};
+}
+
+void Node::share_cores() {
+  oversubscribed_ = wait_policy_.shares_core = true;
+  wait_policy_.polls = 0;
+  progress_.wait_policy = wait_policy_;
 }
 
 Node::~Node() { disagree_on_forks(*this); }

@@ -17,6 +17,7 @@
 #include "memory/memory.h"
 #include "progress/settings.h"
 #include "segment/segment.h"
+#include "topology/topology.h"
 
 namespace tutti::engine {
 
@@ -50,6 +51,11 @@ class Node {
   [[nodiscard]] memory::Transports transports() const { return transports_; }
   [[nodiscard]] segment::WaitPolicy wait_policy() const { return wait_policy_; }
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
+  // On the cores that this process may use: `node` is any number of this node.
+  [[nodiscard]] static topology::Claim claim(int node);
+  // Ranks of other nodes need these cores, too. To be called by all members, before there are
+  // teams.
+  void share_cores();
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
@@ -101,5 +107,7 @@ class Node {
 // Equal for processes that may share a Node: same boot of the same kernel, same host name (so that
 // hosts played by namespaces on one machine stay apart, as for the MPI).
 [[nodiscard]] std::uint64_t host_id();
+// The same on all hosts that are containers of one machine.
+[[nodiscard]] std::uint64_t machine_id();
 
 }  // namespace tutti::engine

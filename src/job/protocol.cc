@@ -4,6 +4,6 @@
 
 namespace tutti::job {
 
-const char protocol[] = TUTTI_VERSION "-1";
+const char protocol[] = TUTTI_VERSION "-2";
 
 }  // namespace tutti::job

@@ -60,7 +60,9 @@ void Communicators<H>::join_world() {
     const coll::leaders::Way way{
         .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
         .packed_bytes = options().packed};
-    links_.open(node_ != nullptr && served ? node_->member(0).rank : -1, contested, way);
+    const int node = node_ != nullptr ? node_->member(0).rank : -1;
+    links_.open(served ? node : -1, contested, way, engine::Node::claim(node));
+    if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
   }
   (void)name_state(native_.world, 1);
 }

@@ -154,22 +154,29 @@ bool TaggedMessages<H>::is_called_off() {
 }
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way) {
+void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way,
+                         const topology::Claim& claim) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
     coll::leaders::Way way;
+    topology::Claim claim;
   };
   const Said mine{host, native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
-                  contested ? std::int16_t{1} : std::int16_t{0}, way};
+                  contested ? std::int16_t{1} : std::int16_t{0}, way, claim};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
     return;
   std::vector<std::int32_t> hosts;
-  for (const Said& each : said) hosts.push_back(each.host);
+  std::vector<topology::Claim> claims;
+  for (const Said& each : said) {
+    hosts.push_back(each.host);
+    claims.push_back(each.claim);
+  }
+  shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
   way_ = said[0].way;

@@ -17,6 +17,7 @@
 #include "fabric/messages.h"
 #include "mpi/native.h"
 #include "os/occasion.h"
+#include "topology/topology.h"
 
 namespace tutti::mpi {
 
@@ -115,8 +116,10 @@ class WorldLinks {
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
   // the MPI. `contested`: as engine::Links; what any rank says is so on all. `way`: what
-  // rank 0 says is so on all.
-  void open(int host, bool contested, const coll::leaders::Way& way);
+  // rank 0 says is so on all. `claim`: of this rank, on its cores.
+  void open(int host, bool contested, const coll::leaders::Way& way, const topology::Claim& claim);
+  // Whether ranks of this node share cores with those of others, as far as open() has heard.
+  [[nodiscard]] bool shares_cores() const { return shares_cores_; }
   // Collective over MPI_COMM_WORLD.
   void close();
 
@@ -151,7 +154,7 @@ class WorldLinks {
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
-  bool serialized_ = false, contested_ = false;
+  bool serialized_ = false, contested_ = false, shares_cores_ = false;
   coll::leaders::Way way_;
   H comm_{};
   Tags tags_;

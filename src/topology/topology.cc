@@ -2,6 +2,7 @@
 #include "topology/topology.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace tutti::topology {
 
@@ -22,6 +23,14 @@ bool oversubscribed(std::span<const Binding> bindings) {
       return other.cpus.within(confined.cpus);
     });
     return inside > confined.cpus.count();
+  });
+}
+
+bool overclaimed(std::span<const Claim> claims, std::int32_t node) {
+  std::unordered_map<std::uint64_t, std::int32_t> ranks;
+  for (const Claim& claim : claims) ++ranks[claim.cores_id];
+  return std::ranges::any_of(claims, [&](const Claim& claim) {
+    return claim.node == node && ranks[claim.cores_id] > claim.cores;
   });
 }
 

@@ -21,4 +21,14 @@ struct Binding {
 // than they would spin. Every rank that is given the same bindings gets the same answer.
 [[nodiscard]] bool oversubscribed(std::span<const Binding> bindings);
 
+// What a rank says of the cores that it may use. Those who say the same use the same ones, also on
+// another node: containers on one machine are nodes of their own.
+struct Claim {
+  std::uint64_t cores_id;
+  std::int32_t cores;  // how many
+  std::int32_t node;
+};
+// Whether ranks of all nodes together are more than the cores that some rank of `node` may use.
+[[nodiscard]] bool overclaimed(std::span<const Claim> claims, std::int32_t node);
+
 }  // namespace tutti::topology

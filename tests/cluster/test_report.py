@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,14 @@ def test_without_them(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
         row = written["calls"][name]
         assert "messages" not in row and "message_bytes" not in row
         assert row["reasons"] == {SEVERAL: len(COUNTS)}
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_hosts_that_share_cores(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    """Each host has as many ranks as cores at most, and all of them have the same ones."""
+    notes = report(cluster, mpi, tmp_path)["notes"]
+    shared = len(os.sched_getaffinity(0)) < 4
+    assert shared == any("more ranks than cores" in note for note in notes), notes
 
 
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

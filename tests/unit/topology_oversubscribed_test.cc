@@ -65,5 +65,20 @@ TEST_P(Oversubscribed, WhateverTheOrder) {
 INSTANTIATE_TEST_SUITE_P(Cases, Oversubscribed, ::testing::ValuesIn(cases),
                          [](const auto& row) { return row.param.name; });
 
+// Four containers of two ranks on two cores; and two of them that have cores of their own.
+TEST(Overclaimed, WhereRanksOfSeveralNodesNeedTheSameCores) {
+  std::vector<Claim> claims;
+  for (const int node : {0, 2, 4, 6})
+    for (int rank = 0; rank < 2; ++rank) claims.push_back({77, 2, node});
+  EXPECT_TRUE(overclaimed(claims, 0));
+  EXPECT_TRUE(overclaimed(claims, 6));
+  EXPECT_FALSE(overclaimed(std::vector<Claim>(claims.begin(), claims.begin() + 2), 0));
+  const std::vector<Claim> apart = {{1, 2, 0}, {1, 2, 0}, {2, 2, 2},
+                                    {2, 2, 2}, {3, 1, 4}, {3, 1, 5}};
+  EXPECT_FALSE(overclaimed(apart, 0));
+  EXPECT_FALSE(overclaimed(apart, 2));
+  EXPECT_TRUE(overclaimed(apart, 4));
+}
+
 }  // namespace
 }  // namespace tutti::topology

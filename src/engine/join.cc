@@ -53,16 +53,6 @@ struct Verdict {
   std::uint64_t mailbox;  // to which a descriptor must be sent; 0: none is missing
 };
 
-segment::WaitPolicy wait_policy_for(bool oversubscribed, bool asymmetric_fence) {
-  const Options& chosen = options();
-  // A rank that shares a core lets the others have it at once: the one it waits for may need it. It
-  // also sleeps so often that the interrupts of the asymmetric fence cost more than they save.
-  return {.polls = oversubscribed ? 0 : chosen.spin,
-          .yields = chosen.yield,
-          .asymmetric_fence = asymmetric_fence && !oversubscribed,
-          .shares_core = oversubscribed};
-}
-
 template <class T>
 bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
   all.resize(static_cast<std::size_t>(group.size));
@@ -144,9 +134,7 @@ class Node::Joining {
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
     take_places(bindings, homes, job);
-    node_->oversubscribed_ = topology::oversubscribed(bindings);
-    node_->wait_policy_ = wait_policy_for(node_->oversubscribed_, asymmetric_fence);
-    node_->progress_.wait_policy = node_->wait_policy_;
+    node_->wait_as(topology::oversubscribed(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;
     node_->reaches_.resize(bindings.size());

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/bits.h"
+#include "base/base.h"
 #include "engine/forks.h"
 #include "os/process.h"
 
@@ -42,9 +42,15 @@ topology::Claim Node::claim(int node) {
   return {id, cpus.count(), node};
 }
 
-void Node::share_cores() {
-  oversubscribed_ = wait_policy_.shares_core = true;
-  wait_policy_.polls = 0;
+void Node::wait_as(bool oversubscribed, bool asymmetric_fence) {
+  const Options& chosen = options();
+  oversubscribed_ = oversubscribed;
+  // A rank that shares a core lets the others have it at once: the one it waits for may need it. It
+  // also sleeps so often that the interrupts of the asymmetric fence cost more than they save.
+  wait_policy_ = {.polls = oversubscribed ? 0 : chosen.spin,
+                  .yields = chosen.yield,
+                  .asymmetric_fence = asymmetric_fence && !oversubscribed,
+                  .shares_core = oversubscribed};
   progress_.wait_policy = wait_policy_;
 }
 

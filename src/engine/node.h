@@ -55,7 +55,7 @@ class Node {
   [[nodiscard]] static topology::Claim claim(int node);
   // Ranks of other nodes need these cores, too. To be called by all members, before there are
   // teams.
-  void share_cores();
+  void share_cores() { wait_as(true, false); }
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
@@ -82,6 +82,9 @@ class Node {
 
  private:
   class Joining;  // join(), step by step
+
+  // The same on all members, as they all have the same of `asymmetric_fence`.
+  void wait_as(bool oversubscribed, bool asymmetric_fence);
 
   std::uint64_t id_ = 0;
   int rank_ = 0;

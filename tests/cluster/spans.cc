@@ -402,6 +402,15 @@ int ahead(int calls) {
 }
 
 #if HAS_SESSIONS
+// The same while one rank has a session open, whose communicators would outlive the world's.
+int beside(int rounds) {
+  MPI_Session session = MPI_SESSION_NULL;
+  if (rank == 1) MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  int wrong = others(rounds);
+  if (rank == 1) MPI_Session_finalize(&session);
+  return wrong + others(1);
+}
+
 // Without MPI_Init.
 int sessions() {
   MPI_Session session;
@@ -444,6 +453,9 @@ int main(int count, char** words) {
   if (what == "cycles") wrong = cycles(n);
   if (what == "alive") wrong = alive(n);
   if (what == "others") wrong = others(n);
+#if HAS_SESSIONS
+  if (what == "beside") wrong = beside(n);
+#endif
   if (what == "crowded") wrong = crowded(n);
   if (what == "roots") wrong = roots(n);
   if (what == "operations") wrong = operations();

@@ -40,6 +40,7 @@ PROGRAMS = {
     "freed 200": None,
     "ahead 5000": None,
     "sessions": None,
+    "beside 4": SHORT,
 }
 # All of them, of which one makes a short form.
 whole_mpis = pytest.mark.parametrize(

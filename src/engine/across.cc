@@ -20,11 +20,10 @@ bool Across::performs(coll::Collective collective, const coll::Work& work) const
   return coll::leaders::serves(map_, collective, work);
 }
 
-choice::Contest* Across::contest(coll::Collective collective, std::size_t bytes) {
-  if (!contested_ || strict_) return nullptr;
+choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes) {
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(bytes));
   const std::uint32_t key = static_cast<std::uint32_t>(collective) << 8 | size_class;
-  return &contests_.try_emplace(key, collective).first->second;
+  return contests_.try_emplace(key, collective).first->second;
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {

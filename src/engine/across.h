@@ -31,9 +31,10 @@ class Across {
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const;
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const;
-  // Of Tutti and the MPI, for calls of about this size; nullptr: there is none. Where all calls are
-  // compared, none is left to the MPI.
-  [[nodiscard]] choice::Contest* contest(coll::Collective collective, std::size_t bytes);
+  // Whether some blocking calls are left to the MPI. Where all calls are compared, none is.
+  [[nodiscard]] bool is_contested() const { return contested_ && !strict_; }
+  // Of Tutti and the MPI, for calls of about this size.
+  [[nodiscard]] choice::Contest& contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.

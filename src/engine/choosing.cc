@@ -111,27 +111,34 @@ Choices TeamMember::choose(bool blocking, Collective collective, coll::Work& wor
   return choices;
 }
 
-bool TeamMember::leaves(Collective collective, const coll::Work& work) {
-  choice::Contest* const contest = across_->contest(collective, work.bytes());
-  if (contest == nullptr) return false;
-  if (contest->is_due()) {
+const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
+  if (!across_->is_contested()) return nullptr;
+  // Who computes decides in which order operands meet, so it must not change from call to call, or
+  // from run to run.
+  const bool exact = work.operands == nullptr && (work.kernel == nullptr || work.kernel->exact);
+  if (!exact)
+    return across_->map().largest() > 1
+               ? nullptr
+               : "the order of the sum counts, and no node has two of its ranks";
+  choice::Contest& contest = across_->contest(collective, work.bytes());
+  if (contest.is_due()) {
     choice::Contest::Times agreed{};
-    const reduce::Op op = contest->counts_least() ? reduce::Op::min : reduce::Op::max;
-    const coll::Work question{.send = contest->times().data(),
+    const reduce::Op op = contest.counts_least() ? reduce::Op::min : reduce::Op::max;
+    const coll::Work question{.send = contest.times().data(),
                               .recv = agreed.data(),
                               .count = agreed.size(),
                               .element_bytes = sizeof agreed[0],
                               .kernel = reduce::find(op, reduce::Type::u64)};
-    if (!ask(collective, work, question)) return false;
-    if (const auto result = contest->decide(agreed); result && rank() == 0)
+    if (!ask(collective, work, question)) return nullptr;
+    if (const auto result = contest.decide(agreed); result && rank() == 0)
       log::info("MPI_%s of %zu bytes between nodes: the MPI takes %.1f us, Tutti %.1f",
                 tutti::name_of(collective), work.bytes(), result->mpi_ns / 1e3,
                 result->tutti_ns / 1e3);
   }
-  const bool is_the_mpis = contest->next() == choice::Contest::Side::mpi;
+  const bool is_the_mpis = contest.next() == choice::Contest::Side::mpi;
   if (is_the_mpis) asked_ = {};  // no run() follows
-  if (contest->is_timed()) choice::Turn::give(*contest);
-  return is_the_mpis;
+  if (contest.is_timed()) choice::Turn::give(contest);
+  return is_the_mpis ? "the MPI is faster between these nodes, or was timed" : nullptr;
 }
 
 // Whether only the kernel reaches some of my buffers, and the others can be mapped.

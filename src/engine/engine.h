@@ -85,11 +85,11 @@ class Team {
   // Whether any member has called this with `mine`, for a blocking call that all are in. The
   // members must agree on all but `mine`. False after an error, which run() will then meet.
   [[nodiscard]] virtual bool any(Collective collective, const coll::Work& work, bool mine) = 0;
-  // Whether the MPI is to do this call, as it does it faster, or as that is to be found out. Only
-  // for a blocking call that run() can perform, of a team of several nodes, that all are in. Gives
-  // this thread's next choice::Turn where it counts. False after an error, which run() will then
-  // meet.
-  [[nodiscard]] virtual bool leaves(Collective collective, const coll::Work& work) = 0;
+  // Why the MPI is to do this call: it does it faster, or that is to be found out. nullptr: it is
+  // not. Only for a blocking call that run() can perform, of a team of several nodes, that all are
+  // in. Gives this thread's next choice::Turn where it counts. nullptr after an error, which run()
+  // will then meet.
+  [[nodiscard]] virtual const char* leaves(Collective collective, const coll::Work& work) = 0;
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.

@@ -31,7 +31,7 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
 
   ErrorCode run(Collective collective, coll::Work& work) override;
   [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
-  [[nodiscard]] bool leaves(Collective collective, const coll::Work& work) override;
+  [[nodiscard]] const char* leaves(Collective collective, const coll::Work& work) override;
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;
   void end_start() override;

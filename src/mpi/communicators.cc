@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/base.h"
+#include "choice/limits.h"
 #include "engine/engine.h"
 #include "engine/links.h"
 #include "engine/node.h"
@@ -156,6 +157,10 @@ void Communicators<H>::settle(H comm, CommState& state, bool may_talk) {
     state.why = several_nodes;
     if (!links_.hosts().empty()) {
       if (!may_talk) return;
+      if (links_.is_contested() && state.calls++ < limits::calls_before_meeting) {
+        state.why = not_met;
+        return;
+      }
       lock.unlock();  // those of another communicator may have to meet first
       link(comm, state, std::move(members));
     }

@@ -26,6 +26,7 @@ namespace tutti::mpi {
 
 inline constexpr const char* revoked_by_program = "the program has revoked the communicator";
 inline constexpr const char* several_nodes = "its ranks are on several nodes";
+inline constexpr const char* not_met = "its members have not met on this communicator";
 
 // What a communicator's attribute points to.
 struct CommState {
@@ -41,6 +42,8 @@ struct CommState {
   // agree on a name. 0: it has none.
   std::uint64_t name = 0;
   std::uint32_t children = 0;
+  int calls = 0;  // blocking collectives that members on several nodes left to the MPI before they
+                  // met; under Communicators' lock
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
   bool revoked = false;             // before it was settled; under Communicators' lock
 };

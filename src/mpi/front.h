@@ -40,7 +40,6 @@ class Front {
   [[nodiscard]] static Front& self() { return *self_; }
 
   static constexpr const char* on_a_device = "buffer in device memory";
-  static constexpr const char* not_faster = "the MPI is faster between these nodes, or was timed";
 
   // For an entry. `prepare(front, call)` fills in the call; false: the MPI must do it. Then runs it
   // and returns what MPI_X returns, or `left`.
@@ -78,7 +77,7 @@ class Front {
     if (!life.is_ready()) return false;
     if (world.in_finalize() || call.site.comm == native.null_comm) return false;
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
-    if (state == nullptr) return leave(call, "its members have not met on this communicator");
+    if (state == nullptr) return leave(call, not_met);
     if (state->team == nullptr) [[unlikely]] {
       communicators.settle(call.site.comm, *state, call.blocking());
       if (state->alone) return call.at_once = true;
@@ -137,9 +136,11 @@ class Front {
   }
   // The same on a communicator of several nodes, where the MPI may be to do it.
   [[nodiscard, gnu::noinline]] int run_across(Call<H>& call) {
-    const bool serves = call.team->performs(call.collective, call.work);
-    if (!serves || call.team->leaves(call.collective, call.work)) {
-      (void)leave(call, serves ? not_faster : several_nodes);
+    const char* const why = call.team->performs(call.collective, call.work)
+                                ? call.team->leaves(call.collective, call.work)
+                                : several_nodes;
+    if (why != nullptr) {
+      (void)leave(call, why);
       return left;
     }
     const choice::Turn turn;

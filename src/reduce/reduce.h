@@ -52,6 +52,8 @@ struct Kernel {
   // out[i] = (in[0][i] op in[1][i]) op (in[2][i] op in[3][i]), in one pass over all of them. `out`
   // may be one of them exactly.
   void (*apply4)(void* out, const void* const in[4], std::size_t count, Stores stores);
+  // Integers: operands that meet in another order give the same bits.
+  bool exact = false;
 };
 
 // nullptr when MPI does not define `op` on `type` (or no kernel is worth having): ask the MPI.

@@ -56,17 +56,19 @@ void locate4(void* out, const void* const in[4], std::size_t count) {
   }
 }
 
-template <auto* one, auto* two, auto* four>
+template <auto* one, auto* two, auto* four, bool exact = false>
 constexpr Kernel kernel_of() {
   return {.apply = [](void* out, const void* left, const void* right, std::size_t count,
                       Stores) { one(out, nullptr, left, right, count); },
           .apply2 = [](void* out_a, void* out_b, const void* left, const void* right,
                        std::size_t count, Stores) { two(out_a, out_b, left, right, count); },
           .apply4 = [](void* out, const void* const in[4], std::size_t count,
-                       Stores) { four(out, in, count); }};
+                       Stores) { four(out, in, count); },
+          .exact = exact};
 }
 template <class F, class T>
-constexpr Kernel kernel = kernel_of<loop<F, T, false>, loop<F, T, true>, loop4<F, T>>();
+constexpr Kernel kernel =
+    kernel_of<loop<F, T, false>, loop<F, T, true>, loop4<F, T>, std::is_integral_v<T>>();
 template <class F, class P>
 constexpr Kernel locator = kernel_of<locate<F, P, false>, locate<F, P, true>, locate4<F, P>>();
 

@@ -122,12 +122,12 @@ def calls_of(report: Path) -> dict[str, Any]:
 @on_ranks("1", "0", "3", "2|3")
 def test_some_ranks_lack_the_option(cluster: Cluster, mpi: Mpi, ranks: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    words = [*changed_on(ranks, "unset TUTTI_NODES"), *program(mpi, "alive 40")]
+    words = [*changed_on(ranks, "TUTTI_NODES=0"), *program(mpi, "alive 40")]
     spans(cluster, mpi, SHORT, words, TUTTI_REPORT=str(report))
     row = calls_of(report)["Allreduce"]
     assert row["reasons"][SEVERAL] > 10 and row["taken"] > 10
     assert json.loads(report.read_text())["nodes"] == 2
-    words = [*changed_on(ranks, "unset TUTTI_NODES"), *program(mpi, "roots 5000")]
+    words = [*changed_on(ranks, "TUTTI_NODES=0"), *program(mpi, "roots 5000")]
     spans(cluster, mpi, SHORT, words, TUTTI_REPORT=str(report))
     calls = calls_of(report)
     assert all(row["taken"] == 0 for row in calls.values()), calls

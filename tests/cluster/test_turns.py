@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from cluster import Cluster
 from launchers import Layout
-from rig.mpis import MAIN, MPICH, Mpi
-from spanning import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, variables
+from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
+from spanning import ALONE, CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
+NOT_MET = "its members have not met on this communicator"  # the first eight calls of each
+IN_ORDER = "the order of the sum counts, and no node has two of its ranks"
 
-
-CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC), lambda _, layout: layout is SHORT)
+CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC, ALONE), lambda _, layout: layout is SHORT)
+FLOATS = {"Allreduce", "Scan"}  # those that turns.cc also calls with floats
 
 
 @pytest.mark.parametrize(("mpi", "layout"), CASES)
@@ -30,11 +32,24 @@ def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> No
     assert calls.pop("Iallreduce")["reasons"].keys() == {SEVERAL}
     scans = {"Scan", "Exscan"} if layout is CYCLIC else set()  # the MPI's there
     for name, row in calls.items():
-        assert row["reasons"].keys() == {SEVERAL if name in scans else FASTER}, (name, row)
+        left = set(row["reasons"]) - {NOT_MET, IN_ORDER}
+        assert left == {SEVERAL if name in scans else FASTER}, (name, row)
+        assert (IN_ORDER in row["reasons"]) == (layout is ALONE and name in FLOATS), (name, row)
         assert (row["taken"] > 0) == (name not in scans), (name, row)
         if name not in scans:
             assert f"MPI_{name} of " in result.output
     assert len(calls) == 17
+
+
+def test_unasked(cluster: Cluster, tmp_path: Path) -> None:
+    """It is the default."""
+    report = tmp_path / "report.json"
+    options = {"LD_PRELOAD": str(LIBRARY), "TUTTI_REPORT": str(report)}
+    words = [str(MPICH.compile("../cluster/turns.cc")), "40"]
+    result = cluster.run(MPICH, SHORT, words, options, limit_s=60)
+    assert result.code == 0 and "turns: 0 wrong" in result.output, result.output[-3000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert FASTER in calls["Barrier"]["reasons"] and calls["Barrier"]["taken"] > 0
 
 
 def test_all_or_none(cluster: Cluster, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 // two communicators. Between the calls ranks compute unequally long, send each other messages, and
 // have nonblocking collectives under way. Prints "turns: N wrong". The argument: how often.
 #include <cstdlib>
+#include <cstring>
 
 #include "../mpi/bare.h"
 #include "../mpi/every.h"
@@ -26,6 +27,32 @@ class Sum {
   MPI_Request request_;
 };
 
+// A sum of floats whose bits depend on the order: the same in all calls, whoever has which turns.
+class Floats {
+ public:
+  explicit Floats(MPI_Comm comm) : comm_(comm) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    for (int i = 0; i < doubles; ++i) mine_[i] = 1.0 / (3 + 7 * rank + i);
+  }
+  int count_wrong() {
+    double all[doubles], before[doubles];
+    MPI_Allreduce(mine_, all, doubles, MPI_DOUBLE, MPI_SUM, comm_);
+    MPI_Scan(mine_, before, doubles, MPI_DOUBLE, MPI_SUM, comm_);
+    if (calls_++ == 0) {
+      std::memcpy(all_, all, sizeof all);
+      std::memcpy(before_, before, sizeof before);
+    }
+    return std::memcmp(all_, all, sizeof all) != 0 || std::memcmp(before_, before, sizeof all) != 0;
+  }
+
+ private:
+  static constexpr int doubles = 64;
+  MPI_Comm comm_;
+  int calls_ = 0;
+  double mine_[doubles], all_[doubles], before_[doubles];
+};
+
 void compute(unsigned steps) {
   for (volatile unsigned i = 0; i < steps; i = i + 1) continue;
 }
@@ -42,6 +69,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   constexpr int sizes[] = {1, 700, 20000};
   Every on_world(MPI_COMM_WORLD, sizes[2]), on_other(other, sizes[2]);
+  Floats floats(other);
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (const int n : sizes)
     for (int call = 0; call < (n == sizes[2] ? often / 3 : often); ++call) {
@@ -56,6 +84,7 @@ int main(int argc, char** argv) {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       wrong += got != call;
       wrong += on_other.all(n, seed + 1);
+      wrong += floats.count_wrong();
       wrong += sum.count_wrong();
     }
   BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

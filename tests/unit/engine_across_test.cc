@@ -168,7 +168,7 @@ int turns_of_the_mpi(engine::Team& team, int calls, std::uint64_t size, useconds
   int turns = 0;
   std::uint64_t history = 0, least = 0, most = 0;
   for (int call = 0; call < calls; ++call) {
-    const bool left = team.leaves(Collective::allreduce, work);
+    const bool left = team.leaves(Collective::allreduce, work) != nullptr;
     const choice::Turn turn;
     history = mix(history + left);
     turns += left;
@@ -198,6 +198,37 @@ TEST(Across, LeavesTheMpiWhatItDoesFaster) {
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) <= 20);
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1 << 20, 0) >= 90);
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) == 0);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+  }
+}
+
+// Who computes a sum of floats must not follow from what took how long: its bits would.
+TEST(Across, SumsOfFloatsAreAlwaysOfTheSameSide) {
+  struct Case {
+    std::vector<std::int32_t> hosts;
+    bool left;
+  };
+  for (const auto& [hosts, left] : {Case{{0, 0, 1, 1}, false}, Case{{0, 1, 2}, true}}) {
+    const int ranks = static_cast<int>(hosts.size());
+    Wires wires(ranks);
+    const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+      auto team = team_across(self, wires, hosts, false, false, true);
+      double value = 1, sum = 0;
+      Work work{.send = &value, .recv = &sum, .count = 1, .element_bytes = sizeof value};
+      for (const auto type : {reduce::Type::f64, reduce::Type::u64}) {
+        work.kernel = reduce::find(reduce::Op::sum, type);
+        int turns = 0;
+        for (int call = 0; call < 20; ++call) {
+          const bool leaves = team->leaves(Collective::allreduce, work) != nullptr;
+          turns += leaves;
+          if (!leaves) RANK_CHECK(team->run(Collective::allreduce, work) == ErrorCode::none);
+        }
+        if (type == reduce::Type::f64)
+          RANK_CHECK(turns == (left ? 20 : 0));
+        else
+          RANK_CHECK(turns > 0 && turns < 20);
+      }
     });
     EXPECT_TRUE(endings.all(0)) << endings.output;
   }

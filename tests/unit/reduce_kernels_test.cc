@@ -240,6 +240,17 @@ TEST(ReduceKernels, FindGivesWhatIsDefined) {
   }
 }
 
+TEST(ReduceKernels, IntegersAreExact) {
+  for (const Op op : all_ops()) {
+    for (const Type type : all_types()) {
+      if (!is_defined(op, type)) continue;
+      const bool exact = is_integer(type) || type == Type::boolean;
+      EXPECT_EQ(find(op, type)->exact, exact) << name_of(op) << name_of(type);
+      EXPECT_EQ(find_scalar(op, type)->exact, exact) << name_of(op) << name_of(type);
+    }
+  }
+}
+
 TEST(ReduceKernels, TheBestSupportedTargetIsChosen) {
   const Target* best = nullptr;
   for (const Target& target : targets()) {

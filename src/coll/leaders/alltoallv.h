@@ -34,8 +34,10 @@ class DirectExchange {
     }
     unpacked_at_ = round_up(std::min(packed, piece), 64);
     place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece), 64);
-    under_way_.resize(std::clamp(limits::under_way_bytes / std::min(longest, piece),
-                                 least_under_way, most_under_way));
+    const std::size_t bytes =
+        place_bytes_ == 0 ? limits::straight_under_way_bytes : limits::under_way_bytes;
+    under_way_.resize(
+        std::clamp(bytes / std::min(longest, piece), least_under_way, most_under_way));
   }
 
   [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }

@@ -39,6 +39,8 @@ def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> No
         if name not in scans:
             assert f"MPI_{name} of " in result.output
     assert len(calls) == 17
+    # Of each of the two communicators.
+    assert sum(row["reasons"].get(NOT_MET, 0) for row in calls.values()) == 2 * 8
 
 
 def test_unasked(cluster: Cluster, tmp_path: Path) -> None:

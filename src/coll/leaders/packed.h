@@ -33,6 +33,15 @@ inline std::byte* as_they_lie(std::span<const Block> blocks) {
   return first;
 }
 
+// The block of a leader that is alone on its node, of so many bytes, where it can be sent or
+// received as it lies; nullptr: it passes through other memory.
+template <Fabric F, Wire W>
+[[nodiscard]] std::byte* straight_block(const Members<F, W>& all, const Block& block,
+                                        std::size_t bytes) {
+  const bool straight = all.fabric.size() == 1 && block.layout == nullptr && block.bytes == bytes;
+  return straight ? block.address : nullptr;
+}
+
 // The places of `blocks`, one a rank, of which each has its own size.
 class Packed {
  public:

@@ -40,6 +40,21 @@ inline constexpr int collective_count = 0
   return rooted[static_cast<std::size_t>(collective)];
 }
 
+// Whether it combines operands.
+[[nodiscard]] constexpr bool computes(Collective collective) {
+  switch (collective) {
+    case Collective::reduce:
+    case Collective::allreduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+    case Collective::scan:
+    case Collective::exscan:
+      return true;
+    default:
+      return false;
+  }
+}
+
 #undef TUTTI_BARRIER
 
 }  // namespace tutti

@@ -134,10 +134,10 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 }
 
 template <class H>
-void Communicators<H>::settle(H comm, CommState& state, bool may_talk) {
+void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective> collective) {
   if (state.settled.load(std::memory_order_acquire)) return;
   std::unique_lock lock(settling_);
-  if (state.settled) return;
+  if (state.settled || (state.may_meet && puts_off(state, collective))) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
@@ -155,17 +155,35 @@ void Communicators<H>::settle(H comm, CommState& state, bool may_talk) {
     join_team(comm, state, std::move(members));
   } else {
     state.why = several_nodes;
-    if (!links_.hosts().empty()) {
-      if (!may_talk) return;
-      if (links_.is_contested() && state.calls++ < limits::calls_before_meeting) {
-        state.why = not_met;
-        return;
+    const std::vector<int> ranks = world_.world_ranks(comm, size);
+    if (state.revoked) {
+      state.why = revoked_by_program;
+    } else if (!links_.hosts().empty() && may_link(ranks)) {
+      if (!std::exchange(state.may_meet, true)) {
+        state.has_neighbours = have_neighbours(ranks);
+        if (puts_off(state, collective)) return;
       }
       lock.unlock();  // those of another communicator may have to meet first
       link(comm, state, std::move(members));
     }
   }
   state.settled.store(true, std::memory_order_release);
+}
+
+// Whether members on several nodes go on without having met. They meet at once in a collective that
+// computes, if Tutti may do it: the MPI's might have other bits.
+template <class H>
+bool Communicators<H>::puts_off(CommState& state, std::optional<Collective> collective) const {
+  if (state.revoked) return false;
+  if (!collective) {
+    state.why = several_nodes;
+    return true;
+  }
+  const bool at_once = !links_.is_contested() || (state.has_neighbours && computes(*collective));
+  if (at_once || state.calls == limits::calls_before_meeting) return false;
+  ++state.calls;
+  state.why = not_met;
+  return true;
 }
 
 // Whether all of them can talk to ranks on other nodes.
@@ -175,6 +193,16 @@ bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
   return !world_ranks.empty() && std::ranges::all_of(world_ranks, [&](int rank) {
     return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0;
   });
+}
+
+// Whether some of them are on one node.
+template <class H>
+bool Communicators<H>::have_neighbours(const std::vector<int>& world_ranks) const {
+  std::vector<std::int32_t> hosts;
+  for (const int rank : world_ranks)
+    hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);
+  std::ranges::sort(hosts);
+  return std::ranges::adjacent_find(hosts) != hosts.end();
 }
 
 // Whether its members, which are on several nodes, may become a team.
@@ -187,8 +215,8 @@ bool Communicators<H>::links_several(H comm, int size) {
          std::ranges::any_of(ranks, [&](int rank) { return host(rank) != host(ranks[0]); });
 }
 
-// Members on several nodes become a team, at their first blocking collective: they are all there,
-// and no other thread calls one. `on_node`: by rank, as node_ranks().
+// Members on several nodes become a team, in a blocking collective: they are all there, and no
+// other thread calls one. `on_node`: by rank, as node_ranks().
 template <class H>
 void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) {
   int rank = 0;
@@ -316,7 +344,7 @@ template <class H>
 void Communicators<H>::revoke(H comm) {
   CommState* state = state_of(comm, false);
   if (state == nullptr) return;
-  settle(comm, *state, false);  // others may wait in it
+  settle(comm, *state, std::nullopt);  // others may wait in it
   {
     const std::lock_guard lock(settling_);  // a thread may be at its first collective
     state->revoked = true;

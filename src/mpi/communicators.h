@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A state for each communicator: its team, or why it has none. Where all ranks of MPI_COMM_WORLD
 // know each other's nodes, communicators that are made of it cost an attribute of the MPI, and
-// become teams when they are first used. Others become teams when they are made, or at their first
-// blocking collective: all members are there then, and talk.
+// become teams when they are first used, or, on several nodes, used a few times. Others become
+// teams when they are made, or at their first blocking collective: all members are there then, and
+// talk.
 //
 // To look up the state that a thread looked up last takes a few instructions.
 #pragma once
@@ -11,8 +12,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "base/collective.h"
 #include "engine/exchange.h"
 #include "mpi/absentees.h"
 #include "mpi/links.h"
@@ -42,8 +45,10 @@ struct CommState {
   // agree on a name. 0: it has none.
   std::uint64_t name = 0;
   std::uint32_t children = 0;
-  int calls = 0;  // blocking collectives that members on several nodes left to the MPI before they
-                  // met; under Communicators' lock
+  // Members on several nodes that have not met; under Communicators' lock.
+  bool may_meet = false;
+  bool has_neighbours = false;      // some are on one node
+  int calls = 0;                    // blocking collectives that they left to the MPI
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
   bool revoked = false;             // before it was settled; under Communicators' lock
 };
@@ -80,9 +85,9 @@ class Communicators {
     last.deletions = deletions;
     return state;
   }
-  // Before a state without a team is used. `may_talk`: all members are in the call, so that those
-  // on several nodes may meet.
-  void settle(H comm, CommState& state, bool may_talk);
+  // Before a state without a team is used. `collective`: the blocking one that all members are in,
+  // so that those on several nodes may meet; nullopt: they must not talk.
+  void settle(H comm, CommState& state, std::optional<Collective> collective);
 
   // Whether all members are to meet before they make another communicator.
   [[nodiscard]] bool meets_first(H comm);
@@ -113,10 +118,12 @@ class Communicators {
   CommState* make_state(H comm, bool may_link);
   CommState* name_state(H comm, std::uint64_t name);
   void name_linked(H comm, CommState& state);
+  [[nodiscard]] bool puts_off(CommState& state, std::optional<Collective> collective) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
   [[nodiscard]] bool links_several(H comm, int size);
   [[nodiscard]] bool may_link(const std::vector<int>& world_ranks) const;
+  [[nodiscard]] bool have_neighbours(const std::vector<int>& world_ranks) const;
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);

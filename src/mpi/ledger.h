@@ -37,7 +37,7 @@ class Ledger {
     std::array<std::atomic<std::uint64_t>, engine::kinds> calls{};
   };
   std::array<std::atomic<std::uint64_t>, engine::kinds> answered_{};
-  std::array<Reason, 16> reasons_;  // more than there are in the code
+  std::array<Reason, 32> reasons_;  // more than there are in the code
 };
 
 }  // namespace tutti::mpi

@@ -27,6 +27,15 @@ using Row = std::array<Kernel, op_count>;
 constexpr int index_of(Op op) { return static_cast<int>(op); }
 constexpr int index_of(Type type) { return static_cast<int>(type); }
 
+// In a row of integers of so many bytes. An MPI may saturate sums of one or two bytes (Open MPI),
+// and take signed integers for unsigned ones to find the least (Open MPI, MPICH 4.0).
+constexpr void mark_exact(Row& row, std::size_t bytes) {
+  for (const Op op : {Op::land, Op::lor, Op::lxor, Op::band, Op::bor, Op::bxor})
+    row[static_cast<std::size_t>(index_of(op))].exact = true;
+  if (bytes < 4) return;
+  for (const Op op : {Op::sum, Op::prod}) row[static_cast<std::size_t>(index_of(op))].exact = true;
+}
+
 constexpr bool is_complex(Type type) { return type == Type::c64 || type == Type::c128; }
 constexpr bool is_pair(Type type) { return type >= Type::f32_i32 && type <= Type::f64_f64; }
 

@@ -31,6 +31,7 @@ constexpr Row row() {
   r[index_of(Op::band)] = kernel<BitAnd, std::uint8_t, sizeof(T)>;
   r[index_of(Op::bor)] = kernel<BitOr, std::uint8_t, sizeof(T)>;
   r[index_of(Op::bxor)] = kernel<BitXor, std::uint8_t, sizeof(T)>;
+  mark_exact(r, sizeof(T));
   return r;
 }
 

@@ -20,7 +20,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "arch/arch.h"
 #include "reduce/reduce.h"
@@ -253,7 +252,7 @@ void apply4(void* out, const void* const in[4], std::size_t count, Stores stores
 
 template <class F, class T, std::size_t lanes_each = 1>
 inline constexpr Kernel kernel = {apply<F, T, lanes_each>, apply2<F, T, lanes_each>,
-                                  apply4<F, T, lanes_each>, std::is_integral_v<T>};
+                                  apply4<F, T, lanes_each>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tutti::reduce

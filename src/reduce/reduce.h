@@ -52,7 +52,7 @@ struct Kernel {
   // out[i] = (in[0][i] op in[1][i]) op (in[2][i] op in[3][i]), in one pass over all of them. `out`
   // may be one of them exactly.
   void (*apply4)(void* out, const void* const in[4], std::size_t count, Stores stores);
-  // Integers: operands that meet in another order give the same bits.
+  // The result has the same bits in whatever order operands meet, and whoever computes it.
   bool exact = false;
 };
 

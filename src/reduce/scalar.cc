@@ -56,19 +56,17 @@ void locate4(void* out, const void* const in[4], std::size_t count) {
   }
 }
 
-template <auto* one, auto* two, auto* four, bool exact = false>
+template <auto* one, auto* two, auto* four>
 constexpr Kernel kernel_of() {
   return {.apply = [](void* out, const void* left, const void* right, std::size_t count,
                       Stores) { one(out, nullptr, left, right, count); },
           .apply2 = [](void* out_a, void* out_b, const void* left, const void* right,
                        std::size_t count, Stores) { two(out_a, out_b, left, right, count); },
           .apply4 = [](void* out, const void* const in[4], std::size_t count,
-                       Stores) { four(out, in, count); },
-          .exact = exact};
+                       Stores) { four(out, in, count); }};
 }
 template <class F, class T>
-constexpr Kernel kernel =
-    kernel_of<loop<F, T, false>, loop<F, T, true>, loop4<F, T>, std::is_integral_v<T>>();
+constexpr Kernel kernel = kernel_of<loop<F, T, false>, loop<F, T, true>, loop4<F, T>>();
 template <class F, class P>
 constexpr Kernel locator = kernel_of<locate<F, P, false>, locate<F, P, true>, locate4<F, P>>();
 
@@ -102,6 +100,7 @@ constexpr Row integer_row() {
   add_order<T>(row);
   add_logic<T>(row);
   add_bits<T>(row);
+  mark_exact(row, sizeof(T));
   return row;
 }
 template <class T>
@@ -127,6 +126,7 @@ constexpr Row pair_row() {
 constexpr Row boolean_row() {
   Row row{};
   add_logic<std::uint8_t>(row);
+  mark_exact(row, 1);
   return row;
 }
 

@@ -27,30 +27,40 @@ class Sum {
   MPI_Request request_;
 };
 
-// A sum of floats whose bits depend on the order: the same in all calls, whoever has which turns.
-class Floats {
+// Sums whose bits depend on who computes them: the same in all calls, whoever has which turns.
+class Sums {
  public:
-  explicit Floats(MPI_Comm comm) : comm_(comm) {
+  explicit Sums(MPI_Comm comm) : comm_(comm) {
     int rank;
     MPI_Comm_rank(comm, &rank);
-    for (int i = 0; i < doubles; ++i) mine_[i] = 1.0 / (3 + 7 * rank + i);
+    for (int i = 0; i < values; ++i) doubles_[i] = 1.0 / (3 + 7 * rank + i);
   }
   int count_wrong() {
-    double all[doubles], before[doubles];
-    MPI_Allreduce(mine_, all, doubles, MPI_DOUBLE, MPI_SUM, comm_);
-    MPI_Scan(mine_, before, doubles, MPI_DOUBLE, MPI_SUM, comm_);
-    if (calls_++ == 0) {
-      std::memcpy(all_, all, sizeof all);
-      std::memcpy(before_, before, sizeof before);
-    }
-    return std::memcmp(all_, all, sizeof all) != 0 || std::memcmp(before_, before, sizeof all) != 0;
+    double all[values], before[values];
+    unsigned char bytes[values];
+    MPI_Allreduce(doubles_, all, values, MPI_DOUBLE, MPI_SUM, comm_);
+    MPI_Scan(doubles_, before, values, MPI_DOUBLE, MPI_SUM, comm_);
+    // Some MPIs saturate.
+    MPI_Allreduce(large_, bytes, values, MPI_UNSIGNED_CHAR, MPI_SUM, comm_);
+    const int wrong = differs(all_, all) + differs(before_, before) + differs(bytes_, bytes);
+    ++calls_;
+    return wrong;
   }
 
  private:
-  static constexpr int doubles = 64;
+  static constexpr int values = 64;
+
+  // Whether this differs from that of the first call.
+  template <class Value>
+  bool differs(Value (&first)[values], const Value (&now)[values]) const {
+    if (calls_ == 0) std::memcpy(first, now, sizeof now);
+    return std::memcmp(first, now, sizeof now) != 0;
+  }
+
   MPI_Comm comm_;
   int calls_ = 0;
-  double mine_[doubles], all_[doubles], before_[doubles];
+  double doubles_[values], all_[values], before_[values];
+  unsigned char large_[values] = {200, 201, 255}, bytes_[values];
 };
 
 void compute(unsigned steps) {
@@ -69,7 +79,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &other);
   constexpr int sizes[] = {1, 700, 20000};
   Every on_world(MPI_COMM_WORLD, sizes[2]), on_other(other, sizes[2]);
-  Floats floats(other);
+  Sums sums(other);
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (const int n : sizes)
     for (int call = 0; call < (n == sizes[2] ? often / 3 : often); ++call) {
@@ -83,8 +93,8 @@ int main(int argc, char** argv) {
       MPI_Recv(&got, 1, MPI_INT, left, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       wrong += got != call;
+      wrong += sums.count_wrong();
       wrong += on_other.all(n, seed + 1);
-      wrong += floats.count_wrong();
       wrong += sum.count_wrong();
     }
   BARE(Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -58,8 +58,9 @@ inline constexpr std::size_t bounce_bytes = 256 * kib;
 
 // Between nodes.
 
-// Members that may leave calls to the MPI meet after so many: that costs them three Allreduces of
-// the MPI, which one that is soon freed, or hardly used, would not bring in.
+// Members that may leave calls to the MPI meet after so many, if none of them computes: that costs
+// them three Allreduces of the MPI, which one that is soon freed, or hardly used, would not bring
+// in.
 inline constexpr int calls_before_meeting = 8;
 
 // A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or

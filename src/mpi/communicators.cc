@@ -137,7 +137,9 @@ template <class H>
 void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective> collective) {
   if (state.settled.load(std::memory_order_acquire)) return;
   std::unique_lock lock(settling_);
-  if (state.settled || (state.may_meet && puts_off(state, collective))) return;
+  if (state.settled) return;
+  const bool asked = state.may_meet;
+  if (asked && puts_off(state, collective)) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
@@ -159,7 +161,8 @@ void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective
     if (state.revoked) {
       state.why = revoked_by_program;
     } else if (!links_.hosts().empty() && may_link(ranks)) {
-      if (!std::exchange(state.may_meet, true)) {
+      if (!asked) {
+        state.may_meet = true;
         state.has_neighbours = have_neighbours(ranks);
         if (puts_off(state, collective)) return;
       }

@@ -14,7 +14,7 @@ from spanning import ALONE, CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_
 
 FASTER = "the MPI is faster between these nodes, or was timed"
 NOT_MET = "its members have not met on this communicator"
-IN_ORDER = "the order of the sum counts, and no node has two of its ranks"
+IN_ORDER = "the result may depend on who computes it, and no node has two of its ranks"
 
 CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC, ALONE), lambda _, layout: layout is SHORT)
 FLOATS = {"Allreduce", "Scan"}  # those that turns.cc also calls with floats

@@ -31,10 +31,9 @@ class Across {
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
   [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const;
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const;
-  // Whether some blocking calls are left to the MPI, and whether others are by turns. Where all
-  // calls are compared, Tutti does those.
-  [[nodiscard]] bool leaves_some() const { return contested_; }
-  [[nodiscard]] bool is_contested() const { return contested_ && !strict_; }
+  // Whether blocking calls may be the MPI's, and whether members compare theirs.
+  [[nodiscard]] bool is_contested() const { return contested_; }
+  [[nodiscard]] bool is_strict() const { return strict_; }
   // Of Tutti and the MPI, for calls of about this size.
   [[nodiscard]] choice::Contest& contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.

@@ -112,7 +112,7 @@ Choices TeamMember::choose(bool blocking, Collective collective, coll::Work& wor
 }
 
 const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
-  if (!across_->leaves_some()) return nullptr;
+  if (!across_->is_contested()) return nullptr;
   // The result may depend on who computes it, so that must not change from call to call, or from
   // run to run.
   const bool exact = work.operands == nullptr && (work.kernel == nullptr || work.kernel->exact);
@@ -120,7 +120,7 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
     return across_->map().largest() > 1
                ? nullptr
                : "the result may depend on who computes it, and no node has two of its ranks";
-  if (!across_->is_contested()) return nullptr;
+  if (across_->is_strict()) return nullptr;
   choice::Contest& contest = across_->contest(collective, work.bytes());
   if (contest.is_due()) {
     choice::Contest::Times agreed{};

@@ -105,7 +105,7 @@ CommState* Communicators<H>::make_state(H comm, bool may_link) {
     state->why = "its ranks were started apart";
   else if (absentees_.has_absentees(comm, size))
     state->why = "some ranks run without Tutti";
-  else if (may_link && links_several(comm, size))
+  else if (may_link && find_spread(comm) != CommState::Spread::no)
     name_linked(comm, *state);
   else
     state->team = engine::Team::create(exchange(comm), home(), state->why);
@@ -136,10 +136,9 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 template <class H>
 void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective> collective) {
   if (state.settled.load(std::memory_order_acquire)) return;
+  const bool spreads = spread_of(comm, state) != CommState::Spread::no;
   std::unique_lock lock(settling_);
-  if (state.settled) return;
-  const bool asked = state.may_meet;
-  if (asked && puts_off(state, collective)) return;
+  if (state.settled || (spreads && puts_off(state, collective))) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
@@ -157,18 +156,12 @@ void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective
     join_team(comm, state, std::move(members));
   } else {
     state.why = several_nodes;
-    const std::vector<int> ranks = world_.world_ranks(comm, size);
-    if (state.revoked) {
-      state.why = revoked_by_program;
-    } else if (!links_.hosts().empty() && may_link(ranks)) {
-      if (!asked) {
-        state.may_meet = true;
-        state.has_neighbours = have_neighbours(ranks);
-        if (puts_off(state, collective)) return;
-      }
+    if (spreads && !state.revoked) {
       lock.unlock();  // those of another communicator may have to meet first
       link(comm, state, std::move(members));
+      lock.lock();
     }
+    if (state.revoked && state.team == nullptr) state.why = revoked_by_program;
   }
   state.settled.store(true, std::memory_order_release);
 }
@@ -182,9 +175,10 @@ bool Communicators<H>::puts_off(CommState& state, std::optional<Collective> coll
     state.why = several_nodes;
     return true;
   }
-  const bool at_once = !links_.is_contested() || (state.has_neighbours && computes(*collective));
-  if (at_once || state.calls == limits::calls_before_meeting) return false;
-  ++state.calls;
+  const bool tuttis = computes(*collective) && state.spread == CommState::Spread::together;
+  if (!links_.is_contested() || tuttis || state.put_off == limits::calls_before_meeting)
+    return false;
+  ++state.put_off;
   state.why = not_met;
   return true;
 }
@@ -198,24 +192,32 @@ bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
   });
 }
 
-// Whether some of them are on one node.
 template <class H>
-bool Communicators<H>::have_neighbours(const std::vector<int>& world_ranks) const {
+CommState::Spread Communicators<H>::find_spread(H comm) {
+  using Spread = CommState::Spread;
+  if (links_.hosts().empty()) return Spread::no;
+  int size = 0, inter = 0;
+  native_.comm_test_inter(comm, &inter);
+  native_.comm_size(comm, &size);
+  if (inter) return Spread::no;
+  const std::vector<int> ranks = world_.world_ranks(comm, size);
+  if (!may_link(ranks)) return Spread::no;
   std::vector<std::int32_t> hosts;
-  for (const int rank : world_ranks)
-    hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);
+  for (const int rank : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);
   std::ranges::sort(hosts);
-  return std::ranges::adjacent_find(hosts) != hosts.end();
+  if (hosts.front() == hosts.back()) return Spread::no;
+  return std::ranges::adjacent_find(hosts) == hosts.end() ? Spread::apart : Spread::together;
 }
 
-// Whether its members, which are on several nodes, may become a team.
+// Found once.
 template <class H>
-bool Communicators<H>::links_several(H comm, int size) {
-  if (links_.hosts().empty()) return false;
-  const std::vector<int> ranks = world_.world_ranks(comm, size);
-  const auto host = [&](int rank) { return links_.hosts()[static_cast<std::size_t>(rank)]; };
-  return may_link(ranks) &&
-         std::ranges::any_of(ranks, [&](int rank) { return host(rank) != host(ranks[0]); });
+CommState::Spread Communicators<H>::spread_of(H comm, CommState& state) {
+  CommState::Spread spread = state.spread.load(std::memory_order_relaxed);
+  if (spread == CommState::Spread::unknown) {
+    spread = find_spread(comm);
+    state.spread.store(spread, std::memory_order_relaxed);
+  }
+  return spread;
 }
 
 // Members on several nodes become a team, in a blocking collective: they are all there, and no
@@ -311,21 +313,11 @@ bool Communicators<H>::has_strangers(H comm, int size) {
 
 template <class H>
 bool Communicators<H>::meets_first(H comm) {
-  using Spread = CommState::Spread;
   if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested() ||
       comm == native_.null_comm)
     return false;
   CommState* const state = state_of(comm, false);
-  if (state == nullptr || state->name == 0) return false;
-  Spread spread = state->spread.load(std::memory_order_relaxed);
-  if (spread == Spread::unknown) {
-    int size = 0, inter = 0;
-    native_.comm_test_inter(comm, &inter);
-    native_.comm_size(comm, &size);
-    spread = !inter && links_several(comm, size) ? Spread::yes : Spread::no;
-    state->spread.store(spread, std::memory_order_relaxed);
-  }
-  return spread == Spread::yes;
+  return state != nullptr && state->name != 0 && spread_of(comm, *state) != CommState::Spread::no;
 }
 
 template <class H>

@@ -36,8 +36,9 @@ struct CommState {
   std::shared_ptr<engine::Team> team;
   const char* why = "";            // there is no team
   std::atomic<bool> alone{false};  // of one rank, which needs none
-  enum class Spread : std::uint8_t { unknown, no, yes };
-  std::atomic<Spread> spread{Spread::unknown};  // whether members on several nodes may be a team
+  // Whether members on several nodes may be a team, and then whether any two of them are on one.
+  enum class Spread : std::uint8_t { unknown, no, apart, together };
+  std::atomic<Spread> spread{Spread::unknown};
   // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
   // need not talk to become a team: they name the communicator alike, by the one that it was made
   // from and its number among those that were. Where that number is not known alike
@@ -45,10 +46,8 @@ struct CommState {
   // agree on a name. 0: it has none.
   std::uint64_t name = 0;
   std::uint32_t children = 0;
-  // Members on several nodes that have not met; under Communicators' lock.
-  bool may_meet = false;
-  bool has_neighbours = false;      // some are on one node
-  int calls = 0;                    // blocking collectives that they left to the MPI
+  int put_off = 0;  // blocking collectives that members on several nodes left to the MPI before
+                    // they met; under Communicators' lock
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
   bool revoked = false;             // before it was settled; under Communicators' lock
 };
@@ -121,9 +120,9 @@ class Communicators {
   [[nodiscard]] bool puts_off(CommState& state, std::optional<Collective> collective) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
-  [[nodiscard]] bool links_several(H comm, int size);
+  [[nodiscard]] CommState::Spread find_spread(H comm);
+  [[nodiscard]] CommState::Spread spread_of(H comm, CommState& state);
   [[nodiscard]] bool may_link(const std::vector<int>& world_ranks) const;
-  [[nodiscard]] bool have_neighbours(const std::vector<int>& world_ranks) const;
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);

@@ -95,7 +95,7 @@ const Collective collectives[] = {
 };
 
 // With TUTTI_NODES=auto it is known after so many calls of Tutti's who is faster.
-constexpr int warm_up[] = {1, 192};
+constexpr int warm_up[] = {1, 224};
 
 // Ranks that wait for others to begin or to end must not take the cores from those: of an MPI that
 // spins, that would be most of what is measured, on both sides.

@@ -14,10 +14,10 @@ from spanning import ALONE, CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_
 
 FASTER = "the MPI is faster between these nodes, or was timed"
 NOT_MET = "its members have not met on this communicator"
-IN_ORDER = "the result may depend on who computes it, and no node has two of its ranks"
+DEPENDS = "the result may depend on who computes it, and no node has two of its ranks"
 
 CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC, ALONE), lambda _, layout: layout is SHORT)
-FLOATS = {"Allreduce", "Scan"}  # those that turns.cc also calls with floats
+SUMS = {"Allreduce", "Scan"}  # those that turns.cc also calls for such results
 
 
 @pytest.mark.parametrize(("mpi", "layout"), CASES)
@@ -32,16 +32,16 @@ def test_turns(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> No
     assert calls.pop("Iallreduce")["reasons"].keys() == {SEVERAL}
     scans = {"Scan", "Exscan"} if layout is CYCLIC else set()  # the MPI's there
     for name, row in calls.items():
-        left = set(row["reasons"]) - {NOT_MET, IN_ORDER}
+        left = set(row["reasons"]) - {NOT_MET, DEPENDS}
         assert left == {SEVERAL if name in scans else FASTER}, (name, row)
-        assert (IN_ORDER in row["reasons"]) == (layout is ALONE and name in FLOATS), (name, row)
+        assert (DEPENDS in row["reasons"]) == (layout is ALONE and name in SUMS), (name, row)
         assert (row["taken"] > 0) == (name not in scans), (name, row)
         if name not in scans:
             assert f"MPI_{name} of " in result.output
     assert len(calls) == 17
-    # Of two communicators: eight calls each, or those before the first that computes.
+    # Of two communicators: 32 calls each, or those before the first that computes.
     put_off = sum(row["reasons"].get(NOT_MET, 0) for row in calls.values())
-    assert put_off == (2 * 8 if layout is ALONE else 2)
+    assert put_off == (2 * 32 if layout is ALONE else 2)
 
 
 def test_unasked(cluster: Cluster, tmp_path: Path) -> None:

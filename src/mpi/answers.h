@@ -30,7 +30,7 @@ class Answers {
     return false;
   }
   // Of a call that has met an error: what the entry returns, or `left`.
-  [[nodiscard]] int fail(const Call<H>& call, engine::ErrorCode error_code);
+  [[nodiscard]] int fail(Call<H>& call, engine::ErrorCode error_code);
   // What an error is to the communicator's error handler; the default one ends the job.
   [[nodiscard]] int code_of(engine::ErrorCode error_code) const;
   [[nodiscard]] int code_of(const Started<H>& failed) const;

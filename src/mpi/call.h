@@ -36,6 +36,13 @@ struct Call {
       reduction->fold(collective, done, size, rank);
     in.unpack();
   }
+  // After an error, where messages that are under way may still read or write the copies.
+  void abandon() {
+    out.abandon();
+    in.abandon();
+    copy.abandon();
+    (void)reduction.release();
+  }
   [[nodiscard]] bool blocking() const { return site.keeper == nullptr; }
 
   const Site<H> site;

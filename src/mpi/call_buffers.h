@@ -38,6 +38,8 @@ class Temporary {
     std::abort();
   }
   [[nodiscard]] std::byte* get() const { return memory_; }
+  // It is never freed.
+  void abandon() { memory_ = nullptr; }
 
  private:
   std::byte* memory_ = nullptr;
@@ -188,6 +190,8 @@ class CallBuffers {
         if (part.on_device) return true;
     return false;
   }
+  // Copies are never freed.
+  void abandon() { (void)special_.release(); }
   // Afterwards, what was received.
   [[gnu::always_inline]] void unpack() {
     if (special_ != nullptr) [[unlikely]]

@@ -130,13 +130,15 @@ void Requests<H>::reap() {
   progress::OperationList finished = driver_.finished();
   while (progress::Operation* operation = finished.pop()) {
     auto* started = static_cast<Started<H>*>(operation);
-    if (started->call.team->spans_nodes())
-      g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
+    const bool across = started->call.team->spans_nodes();
+    if (across) g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
     const engine::ErrorCode error_code = engine::Team::finish(*started);  // the team may be gone
-    if (error_code == engine::ErrorCode::none) [[likely]]
+    if (error_code == engine::ErrorCode::none) [[likely]] {
       started->call.conclude(started->work);
-    else
+    } else {
+      if (across) started->call.abandon();
       started->error_code.store(error_code, std::memory_order_relaxed);
+    }
     end(*started);
     driver_.completed();
   }

@@ -65,6 +65,35 @@ void stale() {
   expect(right, "no error later");
 }
 
+// Rank 1 awaits half of what rank 0 sends, so rank 0 fails while rank 2 has not come. What rank 2
+// then receives, of data that the MPI alone can pack, is not what rank 0 has written meanwhile.
+void late() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  const int sizes[] = {1024, 1024}, whole[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_NONE},
+            none[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG}, one[] = {1, 1};
+  MPI_Datatype matrix;
+  MPI_Type_create_darray(1, 0, 2, sizes, whole, none, one, MPI_ORDER_C, MPI_CHAR, &matrix);
+  MPI_Type_commit(&matrix);
+  constexpr int bytes = 1024 * 1024;
+  std::vector<char> all(static_cast<std::size_t>(g_ranks) * bytes, 's'), own(bytes, 'r');
+  if (g_rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const int awaited = g_rank == 1 ? bytes / 2 : bytes;
+  const int error = MPI_Scatter(all.data(), 1, matrix, own.data(), awaited, MPI_CHAR, 0, comm);
+  if (g_rank < 2) expect(error != MPI_SUCCESS, "an error");
+  if (g_rank == 0) {
+    std::vector<std::vector<char>> others;
+    for (int i = 0; i < 8; ++i) others.emplace_back(all.size(), 'w');
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (int flag; std::chrono::steady_clock::now() < end;)
+      MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+  if (g_rank == 2)
+    expect(error != MPI_SUCCESS || std::count(own.begin(), own.end(), 's') == bytes,
+           "an error, or what was sent");
+  MPI_Type_free(&matrix);
+}
+
 // Threads of rank 0 come to the first collectives of two communicators in another order than the
 // other ranks.
 void meetings() {
@@ -137,6 +166,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &g_ranks);
   if (std::strcmp(argv[1], "too_much") == 0) too_much();
   if (std::strcmp(argv[1], "stale") == 0) stale();
+  if (std::strcmp(argv[1], "late") == 0) late();
   if (std::strcmp(argv[1], "meetings") == 0) meetings();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);

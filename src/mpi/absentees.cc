@@ -30,19 +30,28 @@ bool Absentees<H>::all_are_here() {
   const job::Roll::State state = roll.state(world_rank);
   if (state == job::Roll::State::closed) return false;
   int all = 1, theirs = 1;
+  std::vector<int> greetings(near.size());
   if (state == job::Roll::State::none) {
-    std::vector<int> greetings(near.size());
     talk(near, &all, greetings.data(), 3, "cannot ask the launcher whether it has Tutti");
     return true;
   }
   const std::vector<bool> here = roll.present(near);
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
-  const auto with = [&](std::size_t i, const int* tell, int* hear) {
+  const auto talk_if_here = [&](std::span<const int> ranks, const int* tell, int* hear) {
     // Others may have asked for one without Tutti, which takes longer.
     constexpr std::time_t patience_s = 15;
-    if (here[i]) talk({&near[i], 1}, tell, hear, patience_s, "was told that it has Tutti");
+    talk(ranks, tell, hear, patience_s, "was told that it has Tutti");
+  };
+  const auto with = [&](std::size_t i, const int* tell, int* hear) {
+    if (here[i]) talk_if_here({&near[i], 1}, tell, hear);
     return here[i];
   };
+  // Both ends send at once: Open MPI looks for connections that others open every 10 ms only, as
+  // long as it has opened none itself.
+  std::vector<int> greeted;
+  for (std::size_t i = 0; i < near.size(); ++i)
+    if (here[i]) greeted.push_back(near[i]);
+  talk_if_here(greeted, &all, greetings.data());
   for (std::size_t i = first_child; i < near.size(); ++i) {
     if (!with(i, nullptr, &theirs)) theirs = 0;
     all &= theirs;

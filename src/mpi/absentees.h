@@ -4,9 +4,9 @@
 // first would meet Tutti's.
 //
 // On MPI_COMM_WORLD each rank looks its neighbours in a tree up in the roll, and talks to those
-// that are there: what they know goes up, and what all know down again. Whoever is not there is
-// missed by a neighbour, in every part that the tree falls into. That is two questions and two
-// messages a rank, in the mean, whatever the number of ranks.
+// that are there. They greet each other, then what they know goes up, and what all know down again.
+// Whoever is not there is missed by a neighbour, in every part that the tree falls into. That is
+// two questions and four messages a rank, in the mean, whatever the number of ranks.
 #pragma once
 
 #include <atomic>

@@ -252,8 +252,6 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     state.why = why;
     return;
   }
-  coll::leaders::Way way = links_.way();
-  way.leaders = std::min(way.leaders, map.smallest());
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = std::move(map),
       .messages = links_.messages(tagged, true),
@@ -261,7 +259,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = links_.is_contested(),
-      .way = way,
+      .way = links_.way(),
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
   const int place = links->map.place_of(rank);

@@ -47,13 +47,11 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
           plans
               .emplace(fabric.size(), coll::make_plans<ClusterFabric>(fabric.size(), choice::usual))
               .first;
-    coll::leaders::Way way = what.way;
-    way.leaders = std::min(way.leaders, groups.smallest());
     members.push_back({.fabric = fabric,
                        .wire = cluster.wire(rank),
                        .map = cluster.map(rank),
                        .plans = known->second,
-                       .way = way});
+                       .way = what.way});
     works.push_back(buffers.work(static_cast<std::size_t>(rank)));
   }
   const auto algorithm =

@@ -80,7 +80,7 @@ struct Words {
   Layout layout = Layout::block;
   std::vector<std::size_t> bytes = {8};
   std::vector<Scheme> schemes = {Scheme::leaders};
-  std::vector<int> leaders = {1};
+  std::vector<int> leaders = {coll::leaders::Way().leaders};
   std::vector<std::size_t> slices = {coll::leaders::Way().slice_bytes};
   std::size_t packed = coll::leaders::Way().packed_bytes;
   std::vector<std::size_t> forwarded = {coll::leaders::Way().forwarded_bytes};

@@ -27,12 +27,13 @@ from rig.mpis import INTEL, LIBRARY, MPICH, OPENMPI, Mpi
 from rig.text import size_text
 
 INIT = "MPI_Init"
-# In these leaders alone send, each the lowest rank of its host.
+# In these leaders alone send, each the lowest rank of its host; in one of them the two lowest.
+LARGE_ALLREDUCE = "Allreduce:1048576"
 BY_LEADERS = [
     "Bcast:8",
     "Barrier",
     "Allreduce:8",
-    "Allreduce:1048576",
+    LARGE_ALLREDUCE,
     "Bcast:1048576",
     "Reduce:8",
     "Gather:8",
@@ -133,10 +134,10 @@ def most_of_a_host(layout: Layout, pairs: Sequence[Pair]) -> int:
     return max(sum(host in both for both in each) for host in range(len(layout.counts)))
 
 
-def lowest(layout: Layout) -> set[int]:
-    """The lowest rank of each host."""
+def lowest(layout: Layout, each: int = 1) -> set[int]:
+    """The lowest ranks of each host, so many of each."""
     hosts = layout.hosts()
-    return {hosts.index(host) for host in hosts}
+    return {rank for rank, host in enumerate(hosts) if hosts[:rank].count(host) < each}
 
 
 def possible(layout: Layout) -> int:

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import pytest
 from cluster import Cluster
-from connections import BY_ALL, BY_LEADERS, MPIS, TUTTI, count, lowest, most_of_a_host
+from connections import (
+    BY_ALL,
+    BY_LEADERS,
+    LARGE_ALLREDUCE,
+    MPIS,
+    TUTTI,
+    count,
+    lowest,
+    most_of_a_host,
+)
 from launchers import Layout
 from spanning import layout_cases
 
@@ -21,13 +30,18 @@ CASES = layout_cases(NAMES, LAYOUTS, lambda _, layout: layout is SHORT)
 
 @pytest.mark.parametrize(("name", "layout"), CASES)
 def test_leaders_alone(cluster: Cluster, name: str, layout: Layout) -> None:
-    """In all, a host gets one connection with each other host, or less if MPI_Init made them."""
+    """In all, a host gets one connection with each other host, or less if MPI_Init made them. Its
+    second leader gets two more, one with the host before and one with the next."""
     from_last = "Bcast-from-last:8"
     found = count(cluster, name, layout, TUTTI, [*BY_LEADERS, from_last, BY_ALL])
     leaders = lowest(layout)
+    for call in BY_LEADERS:
+        its_leaders = lowest(layout, 2) if call == LARGE_ALLREDUCE else leaders
+        assert {rank for pair in found[call] for rank in pair} <= its_leaders, found
     pairs = [pair for call in BY_LEADERS for pair in found[call]]
-    assert {rank for pair in pairs for rank in pair} <= leaders, found
-    assert most_of_a_host(layout, pairs) <= len(layout.counts) - 1, found
+    of_first = [pair for pair in pairs if set(pair) <= leaders]
+    assert most_of_a_host(layout, of_first) <= len(layout.counts) - 1, found
+    assert most_of_a_host(layout, [pair for pair in pairs if pair not in of_first]) <= 2, found
     root = sum(layout.counts) - 1
     assert {rank for pair in found[from_last] for rank in pair} <= leaders | {root}, found
     # Each rank sends for itself. If all were connected before, nothing above could fail.

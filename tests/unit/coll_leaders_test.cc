@@ -26,9 +26,10 @@ class Leaders : public ::testing::TestWithParam<Collective> {};
 coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map) {
   coll::leaders::Way way;
   if (random() % 2 == 0) return way;
-  way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest()));
+  way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest() + 1));
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
+  way.grain_bytes = std::size_t{1} << random() % 13;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
   return way;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <bit>
+#include <numeric>
 
 #include "coll/leaders/leaders.h"
 
@@ -67,7 +68,8 @@ class Ring {
         most_(static_cast<std::size_t>(nodes_) *
               std::max<std::size_t>(64, all.way.slice_bytes / work.element_bytes / 64 * 64)),
         round_{0, std::min(most_, work.count)},
-        leaders_(count_of(all.way, bytes(slice(me_)))),
+        grain_(grain()),
+        leaders_(count(bytes(slice(me_)))),
         leads_(place_ < leaders_) {}
 
   Task run() {
@@ -81,14 +83,22 @@ class Ring {
   }
 
  private:
-  // Smaller parts are not worth a stage each.
-  static int count_of(const Way& way, std::size_t slice_bytes) {
-    const std::size_t most = std::max<std::size_t>(1, slice_bytes / way.part_bytes);
-    return static_cast<int>(std::min(static_cast<std::size_t>(way.leaders), most));
+  [[nodiscard]] std::size_t grain() const {
+    constexpr std::size_t usual = 64, many = 16;
+    const std::size_t wanted = all_.way.grain_bytes;
+    const std::size_t elements = wanted / std::gcd(wanted, work_.element_bytes);
+    const std::size_t slice = round_.count / static_cast<std::size_t>(nodes_);
+    return slice >= many * elements ? elements : usual;
   }
-  static Slice cut(Slice whole, int count, int index) {
-    const Slice inner =
-        slice_of(whole.count, static_cast<std::size_t>(count), static_cast<std::size_t>(index));
+  // Smaller parts are not worth a stage each.
+  [[nodiscard]] int count(std::size_t slice_bytes) const {
+    const std::size_t most = std::max<std::size_t>(1, slice_bytes / all_.way.part_bytes);
+    const int leaders = std::min(all_.way.leaders, all_.map.smallest());
+    return static_cast<int>(std::min(static_cast<std::size_t>(leaders), most));
+  }
+  [[nodiscard]] Slice cut(Slice whole, int count, int index) const {
+    const Slice inner = slice_of(whole.count, static_cast<std::size_t>(count),
+                                 static_cast<std::size_t>(index), grain_);
     return {whole.begin + inner.begin, inner.count};
   }
   // The slice that is `back` nodes before this one's.
@@ -163,7 +173,8 @@ class Ring {
   int place_;         // among the members of this node
   std::size_t most_;  // elements of a round
   Slice round_;
-  int leaders_;  // of each node
+  std::size_t grain_;  // elements
+  int leaders_;        // of each node
   bool leads_;
   std::byte* heard_ = nullptr;  // room for the longest part
   Slice mine_;                  // what this node passes on next

@@ -4,16 +4,20 @@
 
 #include <cstddef>
 
+#include "base/bits.h"
 #include "choice/limits.h"
 
 namespace tutti::coll::leaders {
 
 struct Way {
-  // Of a large Allreduce: leaders of each node, at most the members of the smallest node; the
+  // Of a large Allreduce: leaders of each node, but at most the members of the smallest one; the
   // longest slice; and the shortest part of a slice that is worth a leader of its own.
-  int leaders = 1;
+  int leaders = limits::leaders;
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
   std::size_t part_bytes = limits::least_part_bytes;
+  // Slices and parts begin so many bytes apart, or a multiple, if slices are a lot longer: memory
+  // that is private until it is used becomes one that peers map by whole pages.
+  std::size_t grain_bytes = page_bytes;
   // Of an Alltoall, Alltoallv or Alltoallw: blocks up to this size are packed. Where two nodes then
   // have no more than `forwarded_bytes` for each other in an Alltoall, others pass it on.
   std::size_t packed_bytes = limits::packed_alltoall_bytes;

@@ -77,11 +77,12 @@ def start(
 ) -> Run:
     """Like rig.jobs.start, on the hosts of `layout`. Nobody looks at the memory."""
     assert ranks == sum(layout.counts)
-    settings = {**QUIRKS.get(mpi.name, {}), **(variables or {})}
+    settings = dict(QUIRKS.get(mpi.name, {}))
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         if tutti:
             settings |= SERVED | {"TUTTI_REPORT": str(report)}
+        settings |= variables or {}
         begin = time.monotonic()
         result = cluster.run(mpi, layout, command, settings, limit_s, directory=cwd)
         seconds = time.monotonic() - begin

@@ -67,9 +67,18 @@ inline constexpr int calls_before_meeting = 32;
 // A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or
 // Reduce of more pieces than half of the nodes goes along a chain of the leaders, else down a tree.
 inline constexpr std::size_t wire_piece_bytes = 512 * kib;
-// An Allreduce is exchanged in slices, one a node, each of which crosses a link twice, if slices
-// have so many bytes; else whole, in as few messages as can be.
-inline constexpr std::size_t least_ring_slice_bytes = 4 * kib;
+// An Allreduce is exchanged whole, in as few messages as can be, as long as all rounds together
+// carry few bytes; a larger one in halves, in twice as many messages; and one that has many for
+// each node in slices, one a node, along a ring, where the transfers overlap with what is done on
+// the nodes. On 4 nodes simulated networks and the rig want other limits, the first one between 16
+// and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
+inline constexpr std::size_t doubled_bytes = 64 * kib;
+inline constexpr std::size_t halved_bytes = 32 * kib;
+// The second limit where the number of nodes is no power of two: some then send and receive all of
+// the vector twice more.
+inline constexpr std::size_t paired_bytes = 4 * kib;
+// But a leader needs as much memory as the vector for halves, and not for slices.
+inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
 inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 // So many leaders of each node have a part of such a slice each (the default of TUTTI_LEADERS). Two
 // are faster than one in simulations of nodes of 16 and 64 ranks, up to 1.18 times. More gain
@@ -77,7 +86,9 @@ inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 inline constexpr int leaders = 2;
 // Such a part has so many bytes at least; with less, nodes have fewer leaders.
 inline constexpr std::size_t least_part_bytes = 128 * kib;
-// The same of an Allgather, by the bytes of a node's blocks in the mean.
+// A Reduce_scatter of more bytes for each node goes round the nodes, and an Allgather, by the bytes
+// of a node's blocks in the mean.
+inline constexpr std::size_t least_ring_sums_bytes = 8 * kib;
 inline constexpr std::size_t least_ring_blocks_bytes = 16 * kib;
 // What a leader may need for the blocks of its node's members.
 inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;

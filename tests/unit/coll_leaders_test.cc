@@ -27,6 +27,8 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   coll::leaders::Way way;
   if (random() % 2 == 0) return way;
   way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest() + 1));
+  way.doubled_bytes = std::size_t{1} << random() % 16;
+  way.halved_bytes = way.paired_bytes = std::size_t{1} << random() % 16;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
   way.grain_bytes = std::size_t{1} << random() % 13;

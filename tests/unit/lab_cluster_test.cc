@@ -134,13 +134,15 @@ TEST(Cluster, GivesTheSequentialResults) {
       std::vector<coll::Work> works;
       for (int rank = 0; rank < ranks; ++rank) {
         plans.push_back(usual_plans<ClusterFabric>(cluster.fabric(rank).size()));
-        members.push_back(
-            {cluster.fabric(rank),
-             cluster.wire(rank),
-             cluster.map(rank),
-             *plans.back(),
-             false,
-             {.leaders = 1 + static_cast<int>(seed % 3), .slice_bytes = 4096, .part_bytes = 256}});
+        members.push_back({cluster.fabric(rank),
+                           cluster.wire(rank),
+                           cluster.map(rank),
+                           *plans.back(),
+                           false,
+                           {.halved_bytes = 4096,
+                            .leaders = 1 + static_cast<int>(seed % 3),
+                            .slice_bytes = 4096,
+                            .part_bytes = 256}});
         works.push_back(scene.enter(0, rank));
       }
       const Collective first = scene.script().ops[0].algorithm.collective;

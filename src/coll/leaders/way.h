@@ -10,8 +10,14 @@
 namespace tutti::coll::leaders {
 
 struct Way {
-  // Of a large Allreduce: leaders of each node, but at most the members of the smallest one; the
-  // longest slice; and the shortest part of a slice that is worth a leader of its own.
+  // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many
+  // for each node in halves; the last one is that of nodes whose number is no power of two.
+  std::size_t doubled_bytes = limits::doubled_bytes;
+  std::size_t halved_bytes = limits::halved_bytes;
+  std::size_t paired_bytes = limits::paired_bytes;
+  // Of a larger one, which goes along a ring: leaders of each node, but at most the members of the
+  // smallest one; the longest slice; and the shortest part of a slice that is worth a leader of its
+  // own.
   int leaders = limits::leaders;
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
   std::size_t part_bytes = limits::least_part_bytes;

@@ -74,8 +74,8 @@ inline constexpr std::size_t wire_piece_bytes = 512 * kib;
 // and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
 inline constexpr std::size_t doubled_bytes = 64 * kib;
 inline constexpr std::size_t halved_bytes = 32 * kib;
-// The second limit where the number of nodes is no power of two: some then send and receive all of
-// the vector twice more.
+// Where the number of nodes is no power of two, the ring begins here: some nodes would send and
+// receive all of the vector twice more.
 inline constexpr std::size_t paired_bytes = 4 * kib;
 // But a leader needs as much memory as the vector for halves, and not for slices.
 inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
@@ -86,9 +86,10 @@ inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 inline constexpr int leaders = 2;
 // Such a part has so many bytes at least; with less, nodes have fewer leaders.
 inline constexpr std::size_t least_part_bytes = 128 * kib;
-// A Reduce_scatter of more bytes for each node goes round the nodes, and an Allgather, by the bytes
-// of a node's blocks in the mean.
-inline constexpr std::size_t least_ring_sums_bytes = 8 * kib;
+// A Reduce_scatter of so few bytes for each node is exchanged by ranges of the vector, a larger one
+// node by node.
+inline constexpr std::size_t summed_by_range_bytes = 8 * kib;
+// The nodes' blocks of an Allgather go round, if they have more than so many bytes in the mean.
 inline constexpr std::size_t least_ring_blocks_bytes = 16 * kib;
 // What a leader may need for the blocks of its node's members.
 inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;

@@ -247,7 +247,7 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
 ErrorCode TeamMember::refuse(Collective collective, const coll::Work& work) {
   const bool left = leaving_.refuse();
   if (asked_.call != 0 && leaving_.number() == asked_.call + 1) return asked_.outcome;
-  return answer(left, collective, work);
+  return across_ != nullptr ? ErrorCode::refused : answer(left, collective, work);
 }
 
 // How a call ends in which another member has met an error. If that is a receiver with too little
@@ -273,7 +273,8 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
     leaving_.end();
     leaving_.break_off();
     across_->end(tells(error_code));
-    return error_code == ErrorCode::unasked ? ErrorCode::none : error_code;
+    // What it has to send to other nodes may not be sent.
+    return error_code == ErrorCode::unasked ? ErrorCode::peer_error : error_code;
   }
   if (error_code == ErrorCode::peer_error) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
@@ -332,7 +333,7 @@ ErrorCode TeamMember::may_start(Collective collective, const coll::Work& work) {
   if (leaving.refuse()) return ErrorCode::left;
   // Others have started it.
   publish(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
-  return ErrorCode::peer_error;
+  return across_ != nullptr ? ErrorCode::refused : ErrorCode::peer_error;
 }
 
 // After an error this rank's steps no longer say which calls it has made, so nothing is published.
@@ -379,7 +380,8 @@ ErrorCode Team::finish(Pending& pending) {
     const bool may_have_sent = pending.error_code == ErrorCode::peer_error &&
                                only_sends(pending.collective, failed.rank(), pending.work.root);
     if (may_have_sent && failed.background_->leaving.cut(pending.number)) return ErrorCode::none;
-    return pending.error_code == ErrorCode::unasked ? ErrorCode::none : pending.error_code;
+    if (pending.error_code != ErrorCode::unasked) return pending.error_code;
+    return failed.across_ != nullptr ? ErrorCode::peer_error : ErrorCode::none;
   }
   const auto team =
       std::static_pointer_cast<const TeamMember>(std::exchange(pending.owner, nullptr));

@@ -32,18 +32,20 @@ bool Absentees<H>::all_are_here() {
   int all = 1, theirs = 1;
   std::vector<int> greetings(near.size());
   if (state == job::Roll::State::none) {
-    talk(near, &all, greetings.data(), 3, "cannot ask the launcher whether it has Tutti");
+    // As many messages as below: the others may have asked.
+    for (int turn = 0; turn < 2; ++turn)
+      talk(near, &all, greetings.data(), 3, "cannot ask the launcher whether it has Tutti");
     return true;
   }
   const std::vector<bool> here = roll.present(near);
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
-  const auto talk_if_here = [&](std::span<const int> ranks, const int* tell, int* hear) {
+  const auto talk_to = [&](std::span<const int> ranks, const int* tell, int* hear) {
     // Others may have asked for one without Tutti, which takes longer.
     constexpr std::time_t patience_s = 15;
     talk(ranks, tell, hear, patience_s, "was told that it has Tutti");
   };
   const auto with = [&](std::size_t i, const int* tell, int* hear) {
-    if (here[i]) talk_if_here({&near[i], 1}, tell, hear);
+    if (here[i]) talk_to({&near[i], 1}, tell, hear);
     return here[i];
   };
   // Both ends send at once: Open MPI looks for connections that others open every 10 ms only, as
@@ -51,7 +53,7 @@ bool Absentees<H>::all_are_here() {
   std::vector<int> greeted;
   for (std::size_t i = 0; i < near.size(); ++i)
     if (here[i]) greeted.push_back(near[i]);
-  talk_if_here(greeted, &all, greetings.data());
+  talk_to(greeted, &all, greetings.data());
   for (std::size_t i = first_child; i < near.size(); ++i) {
     if (!with(i, nullptr, &theirs)) theirs = 0;
     all &= theirs;

@@ -21,13 +21,15 @@ int Answers<H>::answer(Call<H>& call) {
 
 template <class H>
 int Answers<H>::fail(Call<H>& call, engine::ErrorCode error_code) {
-  const bool was_revoked = error_code == engine::ErrorCode::peer_error && call.team->revoked();
-  if (was_revoked || error_code == engine::ErrorCode::left) {
+  using engine::ErrorCode;
+  const bool refused = error_code == ErrorCode::refused;
+  if (call.team->spans_nodes() && !refused) call.abandon();
+  const bool was_revoked = (refused || error_code == ErrorCode::peer_error) && call.team->revoked();
+  if (was_revoked || error_code == ErrorCode::left) {
     (void)leave(call,
                 was_revoked ? revoked_by_program : "an earlier call on the communicator failed");
     return left;
   }
-  if (call.team->spans_nodes()) call.abandon();
   const int code = code_of(error_code);
   tell_error(native_, call.site.comm, code);
   return code;

@@ -161,11 +161,16 @@ void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
-    coll::leaders::Way way;
+    std::int32_t leaders;
+    std::int64_t packed_bytes;
     topology::Claim claim;
   };
-  const Said mine{host, native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
-                  contested ? std::int16_t{1} : std::int16_t{0}, way, claim};
+  const Said mine{host,
+                  native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
+                  contested ? std::int16_t{1} : std::int16_t{0},
+                  way.leaders,
+                  static_cast<std::int64_t>(way.packed_bytes),
+                  claim};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
@@ -179,7 +184,8 @@ void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way
   shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
-  way_ = said[0].way;
+  way_.leaders = said[0].leaders;
+  way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;

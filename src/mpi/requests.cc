@@ -133,24 +133,24 @@ void Requests<H>::reap() {
     const bool across = started->call.team->spans_nodes();
     if (across) g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
     const engine::ErrorCode error_code = engine::Team::finish(*started);  // the team may be gone
-    if (error_code == engine::ErrorCode::none) [[likely]] {
+    const bool failed = error_code != engine::ErrorCode::none;
+    if (!failed) [[likely]]
       started->call.conclude(started->work);
-    } else {
-      if (across) started->call.abandon();
+    else
       started->error_code.store(error_code, std::memory_order_relaxed);
-    }
-    end(*started);
+    end(*started, failed && across);
     driver_.completed();
   }
 }
 
 template <class H>
-void Requests<H>::end(Started<H>& started) {
+void Requests<H>::end(Started<H>& started, bool may_still_send) {
   started.keeper.release();
   given_.remove(started, [this](const auto& freed) {
     H handle = freed.handle;
     (freed.sort == Given<H>::Sort::type ? native_.type_free : native_.op_free)(&handle);
   });
+  if (may_still_send) started.call.abandon();
   switch (started.kind) {
     case RequestKind::nonblocking:
       native_.grequest_complete(started.request);

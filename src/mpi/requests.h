@@ -66,7 +66,8 @@ class Requests {
 
   [[nodiscard]] int give(Started<H>& started, void* request);
   void reap();
-  void end(Started<H>& started);
+  // `may_still_send`: after an error between nodes messages may be under way.
+  void end(Started<H>& started, bool may_still_send = false);
   // The requests before the call, which the MPI forgets when they are over; if they will be asked
   // for.
   [[nodiscard]] std::vector<H> before(const Wanted& wanted) const;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &near);
   MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, node);
-  for (const int count : {1, 1000, 300000}) {
+  for (const int count : {1, 1000, 10000, 300000}) {
     std::vector<long> mine(static_cast<std::size_t>(count), rank + 1), sum(mine), sent(mine);
     MPI_Allreduce(mine.data(), sum.data(), count, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     for (const long each : sum) wrong += each != ranks * (ranks + 1) / 2;

@@ -11,6 +11,7 @@ from cluster import Cluster
 from launchers import Layout
 from spanning import SHORT
 
+FAILS_BARE = ["NWChem"]  # the MPI gives it no memory for a window
 LAYOUTS = [SHORT, Layout((2, 1, 1))]
 
 
@@ -21,10 +22,11 @@ LAYOUTS = [SHORT, Layout((2, 1, 1))]
 def test_application(cluster: Cluster, app: App, layout: Layout, nodes: str) -> None:
     if not app.installed:
         pytest.skip(f"apt-get install {app.package}")
-    try:
-        _, expected = sample(cluster, layout, app, None)
-    except Failed:
-        pytest.skip("it fails without Tutti, too")
+    if app.name in FAILS_BARE:
+        with pytest.raises(Failed):
+            sample(cluster, layout, app, None)
+        return
+    _, expected = sample(cluster, layout, app, None)
     run, results = sample(cluster, layout, app, nodes)
     assert app.same(results, expected), (results, expected)
     assert run.taken() > 0, run.summary()

@@ -44,4 +44,4 @@ def test_hosts(cluster: Cluster, mpi: Mpi) -> None:
         assert line in output
     assert "3 ranks on 2 nodes" in output
     assert "left to the MPI" not in output
-    assert "between nodes: Barrier 6 messages of 0 B in all" in output
+    assert "between nodes: Barrier 8 messages of 0 B in all" in output

@@ -43,7 +43,7 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
       .any_thread = any_thread,
       .strict = strict,
       .contested = contested,
-      .way = {.halved_bytes = 4096, .leaders = 2, .part_bytes = 1},
+      .way = {.doubled_bytes = 512, .halved_bytes = 4096, .leaders = 2, .part_bytes = 1},
   });
   const char* why = "";
   auto team = engine::Team::join(node, 77, members, place, false, why, std::move(links));

@@ -95,7 +95,10 @@ template <Fabric F, Wire W>
 Task sum_of_leaders(Members<F, W>& all, const Work& work, std::byte* sum) {
   const Cube cube(all.map);
   const std::size_t bytes = work.bytes();
-  std::byte* const heard = all.wire.scratch(bytes);
+  const bool halves = static_cast<std::size_t>(cube.rounds()) * bytes > all.way.doubled_bytes;
+  const std::size_t most_heard =
+      halves && !cube.is_paired() ? slice_of(work.count, 2, 0).count * work.element_bytes : bytes;
+  std::byte* const heard = all.wire.scratch(most_heard);
   if (cube.stays_out()) {
     (void)all.wire.send(cube.other(), sum, bytes);
     co_await all.wire.done(all.wire.receive(cube.other(), heard, bytes));
@@ -106,7 +109,7 @@ Task sum_of_leaders(Members<F, W>& all, const Work& work, std::byte* sum) {
     co_await all.wire.done(all.wire.receive(cube.other(), heard, bytes));
     all.fold(work, sum, sum, heard, work.count, work.stores);
   }
-  if (static_cast<std::size_t>(cube.rounds()) * bytes > all.way.doubled_bytes)
+  if (halves)
     co_await halve_and_double(all, cube, work, sum, heard);
   else
     co_await double_up(all, cube, work, sum, heard);
@@ -133,10 +136,10 @@ class Ring {
         me_(all.map.node()),
         nodes_(all.map.nodes()),
         place_(all.map.place_of(all.map.rank())),
-        most_(static_cast<std::size_t>(nodes_) *
-              std::max<std::size_t>(64, all.way.slice_bytes / work.element_bytes / 64 * 64)),
-        round_{0, std::min(most_, work.count)},
+        longest_(std::max(least_grain, all.way.slice_bytes / work.element_bytes)),
         grain_(grain()),
+        most_(static_cast<std::size_t>(nodes_) * (longest_ / grain_ * grain_)),
+        round_{0, std::min(most_, work.count)},
         leaders_(count(bytes(slice(me_)))),
         leads_(place_ < leaders_) {}
 
@@ -151,12 +154,14 @@ class Ring {
   }
 
  private:
+  static constexpr std::size_t least_grain = 64;
+
   [[nodiscard]] std::size_t grain() const {
-    constexpr std::size_t usual = 64, many = 16;
+    constexpr std::size_t many = 16;
     const std::size_t wanted = all_.way.grain_bytes;
     const std::size_t elements = wanted / std::gcd(wanted, work_.element_bytes);
-    const std::size_t slice = round_.count / static_cast<std::size_t>(nodes_);
-    return slice >= many * elements ? elements : usual;
+    const std::size_t slice = std::min(longest_, work_.count / static_cast<std::size_t>(nodes_));
+    return slice >= many * elements ? elements : least_grain;
   }
   // Smaller parts are not worth a stage each.
   [[nodiscard]] int count(std::size_t slice_bytes) const {
@@ -238,11 +243,12 @@ class Ring {
   Members<F, W>& all_;
   const Work& work_;
   int me_, nodes_;
-  int place_;         // among the members of this node
-  std::size_t most_;  // elements of a round
+  int place_;            // among the members of this node
+  std::size_t longest_;  // slice, in elements
+  std::size_t grain_;    // elements
+  std::size_t most_;     // elements of a round
   Slice round_;
-  std::size_t grain_;  // elements
-  int leaders_;        // of each node
+  int leaders_;  // of each node
   bool leads_;
   std::byte* heard_ = nullptr;  // room for the longest part
   Slice mine_;                  // what this node passes on next
@@ -254,7 +260,7 @@ Task large_allreduce(Members<F, W>& all, const Work& work) {
   co_await ring.run();
 }
 
-// Not with more memory for what a leader hears than a large one may take.
+// Only a small one may need a leader's memory for as much as the vector.
 inline bool goes_along_ring(const NodeMap& map, const Way& way, std::size_t bytes) {
   const auto nodes = static_cast<std::size_t>(map.nodes());
   const std::size_t most = std::has_single_bit(nodes) ? way.halved_bytes : way.paired_bytes;

@@ -3,6 +3,8 @@
 // dissemination (Hensgen et al. 1988), and each tells its node's members.
 #pragma once
 
+#include <cstring>
+
 #include "coll/leaders/leaders.h"
 
 namespace tutti::coll::leaders {
@@ -10,13 +12,19 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 Task meet(Members<F, W>& all) {
   const int me = all.map.node(), nodes = all.map.nodes();
+  // Not of this coroutine, which may be gone before its messages are.
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  std::byte* const said = all.strict ? all.wire.scratch(2 * word) : nullptr;
+  std::byte* const heard = all.strict ? said + word : nullptr;
   const std::uint64_t mine = all.fabric.call();
-  const std::size_t bytes = all.strict ? sizeof mine : 0;
+  const std::size_t bytes = all.strict ? word : 0;
+  if (all.strict) std::memcpy(said, &mine, word);
   for (int distance = 1; distance < nodes; distance *= 2) {
     const int from = all.map.leader((me + nodes - distance) % nodes);
+    (void)all.wire.send(all.map.leader((me + distance) % nodes), said, bytes);
+    co_await all.wire.done(all.wire.receive(from, heard, bytes));
     std::uint64_t theirs = mine;
-    (void)all.wire.send(all.map.leader((me + distance) % nodes), &mine, bytes);
-    co_await all.wire.done(all.wire.receive(from, &theirs, bytes));
+    if (all.strict) std::memcpy(&theirs, heard, word);
     if (theirs != mine) all.wire.mismatch(from, theirs);
   }
 }

@@ -25,7 +25,7 @@ class ScatteredSums {
 
   Task run() {
     const bool few =
-        work_.bytes() / static_cast<std::size_t>(nodes_) <= limits::least_ring_sums_bytes;
+        work_.bytes() / static_cast<std::size_t>(nodes_) <= limits::summed_by_range_bytes;
     return few || !all_.map.in_order() ? run_by_range() : run_by_node();
   }
 

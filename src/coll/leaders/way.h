@@ -11,7 +11,8 @@ namespace tutti::coll::leaders {
 
 struct Way {
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many
-  // for each node in halves; the last one is that of nodes whose number is no power of two.
+  // for each node in halves. Where the number of nodes is no power of two, both end at the last of
+  // these.
   std::size_t doubled_bytes = limits::doubled_bytes;
   std::size_t halved_bytes = limits::halved_bytes;
   std::size_t paired_bytes = limits::paired_bytes;

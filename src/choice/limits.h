@@ -77,7 +77,8 @@ inline constexpr std::size_t halved_bytes = 32 * kib;
 // Where the number of nodes is no power of two, the ring begins here: some nodes would send and
 // receive all of the vector twice more.
 inline constexpr std::size_t paired_bytes = 4 * kib;
-// But a leader needs as much memory as the vector for halves, and not for slices.
+// But halves need memory of a leader for half of the vector, or for all of it where the number of
+// nodes is no power of two, and slices do not.
 inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
 inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 // So many leaders of each node have a part of such a slice each (the default of TUTTI_LEADERS). Two

@@ -330,7 +330,8 @@ ErrorCode TeamMember::may_start(Collective collective, const coll::Work& work) {
   Leaving& leaving = background_->leaving;
   if (leaving.begin() || leaving.may_go_on()) [[likely]]
     return ErrorCode::none;
-  if (leaving.refuse()) return ErrorCode::left;
+  const bool left = leaving.refuse();
+  if (left && across_ == nullptr) return ErrorCode::left;
   // Others have started it.
   publish(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
   return across_ != nullptr ? ErrorCode::refused : ErrorCode::peer_error;

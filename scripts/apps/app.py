@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from rig.jobs import Run
 
 INPUTS = Path(__file__).with_name("inputs")
 
@@ -19,6 +22,10 @@ def numbers(pattern: str) -> Callable[[str], list[float]]:
 
 def nothing(folder: Path, ranks: int) -> None:
     """The inputs are all there is to prepare."""
+
+
+class Failed(Exception):
+    """An application ended otherwise than it should; with what it said."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class App:
     prepare: Callable[[Path, int], None] = nothing  # what else a run with so many ranks reads
     needs: str = ""  # a program or file that the package brings; of its own, what is started
     communicates: bool = False  # collectives take a tenth of its time or more
+    one_host: bool = False  # on several it fails without Tutti, too
 
     @property
     def installed(self) -> bool:
@@ -50,6 +58,19 @@ class App:
             else:
                 shutil.copy(INPUTS / name, folder)
         self.prepare(folder, ranks)
+
+    def run(self, ranks: int, start: Callable[..., Run]) -> tuple[Run, list[float]]:
+        """A run in a folder of its own, and its results.
+
+        `start` is rig.jobs.start, or one like it, but for what is known of the MPI.
+        """
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            self.furnish(folder, ranks)
+            run = start(ranks, list(self.command), limit_s=300, cwd=folder)
+            if run.code != 0:
+                raise Failed(f"{self.name} with {ranks} ranks: {run.code}\n{run.output[-3000:]}")
+            return run, self.results(run.output, folder)
 
     def results(self, output: str, folder: Path) -> list[float]:
         text = (folder / self.file).read_text() if self.file else output

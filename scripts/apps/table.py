@@ -60,6 +60,7 @@ APPS = (
         numbers(r"Total DFT energy =\s+(\S+)"),
         tolerance=1e-8,
         inputs=("water.nw",),
+        one_host=True,  # Debian's Open MPI gives it no memory for a window
     ),
     App(
         "CP2K",

@@ -12,10 +12,9 @@ import argparse
 import os
 import resource
 import statistics
-import tempfile
-import time
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import partial
 
 from apps.app import App
 from apps.table import APPS
@@ -50,7 +49,7 @@ class Row:
     tutti_s: float
     ratio: float
     ratios: list[float]
-    cpu_ratio: float
+    cpu_ratio: float | None  # None: it ran elsewhere
     bare_switches: int
     tutti_switches: int
     same_results: bool
@@ -58,29 +57,32 @@ class Row:
     left: int
 
 
-def sample(app: App, ranks: int, tutti: bool) -> tuple[Sample, Run]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        app.furnish(folder, ranks)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        begin = time.monotonic()
-        run = start(DEBIAN_OPENMPI, ranks, list(app.command), tutti=tutti, limit_s=300, cwd=folder)
-        wall_s = time.monotonic() - begin
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if run.code != 0:
-            raise RuntimeError(f"{app.name} with {ranks} ranks: {run.output[-2000:]}")
-        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        results = app.results(run.output, folder)
-    return Sample(wall_s, cpu_s, after.ru_nivcsw - before.ru_nivcsw, results), run
+# Like rig.jobs.start, but for what is known of the MPI.
+Start = Callable[..., Run]
 
 
-def measure(app: App, ranks: int, pairs: int, screen: Console) -> Row:
+def sample(app: App, ranks: int, tutti: bool, start: Start) -> tuple[Sample, Run]:
+    used = []
+
+    def counted(*words, **more) -> Run:
+        used.append(resource.getrusage(resource.RUSAGE_CHILDREN))
+        run = start(*words, tutti=tutti, **more)
+        used.append(resource.getrusage(resource.RUSAGE_CHILDREN))
+        return run
+
+    run, results = app.run(ranks, counted)
+    before, after = used
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Sample(run.seconds, cpu_s, after.ru_nivcsw - before.ru_nivcsw, results), run
+
+
+def measure(app: App, ranks: int, pairs: int, screen: Console, start: Start) -> Row:
     samples: dict[bool, list[Sample]] = {False: [], True: []}
     calls: dict = {}
     label = f"{app.name}, {ranks} ranks"
     for turn in track(range(pairs), label, console=screen, transient=True):
         for tutti in (False, True) if turn % 2 else (True, False):
-            found, run = sample(app, ranks, tutti)
+            found, run = sample(app, ranks, tutti, start)
             samples[tutti].append(found)
             calls = run.calls or calls
     bare, ours = samples[False], samples[True]
@@ -97,13 +99,19 @@ def measure(app: App, ranks: int, pairs: int, screen: Console) -> Row:
         round(median(ours, "wall_s"), 3),
         round(statistics.median(ratios), 3),
         [round(ratio, 3) for ratio in ratios],
-        round(statistics.median(b.cpu_s / a.cpu_s for a, b in zip(bare, ours)), 3),
+        _cpu_ratio(bare, ours),
         int(median(bare, "switches")),
         int(median(ours, "switches")),
         all(app.same(b.results, a.results) for a, b in zip(bare, ours)),
         sum(row["taken"] for row in calls.values()),
         sum(row["left"] for row in calls.values()),
     )
+
+
+def _cpu_ratio(bare: list[Sample], ours: list[Sample]) -> float | None:
+    if not all(each.cpu_s for each in bare):
+        return None
+    return round(statistics.median(b.cpu_s / a.cpu_s for a, b in zip(bare, ours)), 3)
 
 
 HEAD = ("application", "ranks", "bare, s", "Tutti, s", "ratio", "pairs", "CPU", "switches", "calls")
@@ -117,18 +125,18 @@ def cells(row: Row) -> list[str]:
         f"{row.tutti_s:.2f}",
         f"{row.ratio:.3f}",
         f"{min(row.ratios):.2f} to {max(row.ratios):.2f}",
-        f"{row.cpu_ratio:.2f}",
-        f"{row.bare_switches} to {row.tutti_switches}",
+        "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2f}",
+        "" if row.cpu_ratio is None else f"{row.bare_switches} to {row.tutti_switches}",
         f"{row.taken} of {row.taken + row.left}",
     ]
 
 
-def markdown(described: dict, rows: list[Row], pairs: int) -> str:
+def markdown(described: dict, rows: list[Row], how: str) -> str:
     lines = [
         "# Whole applications, bare and under Tutti",
         "",
         f"{described['cpu']}, {described['cores']} cores, Linux {described['kernel']}, commit "
-        f"{machine.commit()}; Debian's Open MPI, {pairs} pairs by turns (`make record-apps`).",
+        f"{machine.commit()}; {how}.",
         "Medians; a ratio is that of Tutti's wall time to the bare one's. CPU time is that of all",
         "ranks and the launcher; switches of context are those that nobody asked for; calls are",
         "rank 0's collectives that Tutti took.",
@@ -154,17 +162,17 @@ def means(rows: list[Row]) -> list[str]:
     return lines
 
 
-def measure_all(given: argparse.Namespace, screen: Console) -> list[Row]:
-    """Of the applications that are wanted and installed; each row is shown at once."""
+def measure_all(
+    apps: Iterable[App], ranks: list[int], pairs: int, screen: Console, start: Start
+) -> list[Row]:
+    """Of those that are installed; each row is shown at once."""
     rows = []
-    for app in APPS:
-        if given.only and app.name not in given.only:
-            continue
+    for app in apps:
         if not app.installed:
             screen.print(f"left out: {app.name} (apt-get install {app.package})")
             continue
-        for ranks in given.ranks:
-            rows.append(measure(app, ranks, given.pairs, screen))
+        for count in ranks:
+            rows.append(measure(app, count, pairs, screen, start))
             screen.print("  ".join(cells(rows[-1])), highlight=False)
     return rows
 
@@ -177,24 +185,44 @@ def show(rows: list[Row], screen: Console) -> None:
     screen.print("\n".join(means(rows)), highlight=False)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_shared_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4])
-    parser.add_argument("--only", nargs="*", help="names of applications")
+    parser.add_argument("--only", nargs="*", help="names of applications; nothing is written")
     recording.add_results_option(parser)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_shared_options(parser)
+    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4])
+
+
+def record_of(
+    apps: Iterable[App],
+    given: argparse.Namespace,
+    ranks: list[int],
+    start: Start,
+    suffix: str,
+    how: str,
+) -> int:
+    """From shared options to the two files. 1: some results differ."""
+    screen = console(130)
+    described = machine.describe()
+    recording.say_if_busy(described, screen)
+    chosen = [app for app in apps if not given.only or app.name in given.only]
+    rows = measure_all(chosen, ranks, given.pairs, screen, start)
+    show(rows, screen)
+    if not given.only:
+        how = f"{how}, {given.pairs} pairs by turns"
+        path = str(given.results / (machine.file_name(described) + suffix))
+        kept = {"how": how, "pairs": given.pairs, "rows": [asdict(row) for row in rows]}
+        page = markdown(described, rows, how)
+        recording.write(path, {**recording.head(described), **kept}, page)
+        screen.print(f"Written to {path}.json and .md", highlight=False)
+    return 0 if all(row.same_results for row in rows) else 1
 
 
 def record(given: argparse.Namespace) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    screen = console(130)
-    described = machine.describe()
-    recording.say_if_busy(described, screen)
-    rows = measure_all(given, screen)
-    show(rows, screen)
-    if not given.only:
-        path = str(given.results / (machine.file_name(described) + "-apps"))
-        kept = {"pairs": given.pairs, "rows": [asdict(row) for row in rows]}
-        page = markdown(described, rows, given.pairs)
-        recording.write(path, {**recording.head(described), **kept}, page)
-        screen.print(f"Written to {path}.json and .md", highlight=False)
-    return 0 if all(row.same_results for row in rows) else 1
+    start_here = partial(start, DEBIAN_OPENMPI)
+    how = "Debian's Open MPI (`make record-apps`)"
+    return record_of(APPS, given, given.ranks, start_here, "-apps", how)

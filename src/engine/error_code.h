@@ -16,7 +16,7 @@ enum class ErrorCode : std::uint8_t {
   unreachable,  // a buffer could not be read or written
   unasked,      // this member has sent all it has; the receiver has less room and says so
   peer_error,   // another member has met one of these, and has said so
-  refused,      // as an earlier call on several nodes has failed, this one has not begun
+  refused,      // an earlier call has failed, and this one has not begun
   left,         // the call is the MPI's, as are all later ones, on all members
 };
 

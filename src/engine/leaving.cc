@@ -50,8 +50,8 @@ void Leaving::stop_at(std::uint64_t number, bool cut) {
 }
 
 void Leaving::break_off() {
-  mine_.stopped.store(1, std::memory_order_relaxed);
   mine_.fail(Ending::broken);
+  mine_.stopped.store(1, std::memory_order_release);  // who reads it finds that it is broken
 }
 
 bool Leaving::broken() const {

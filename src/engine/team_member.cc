@@ -247,7 +247,8 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
 ErrorCode TeamMember::refuse(Collective collective, const coll::Work& work) {
   const bool left = leaving_.refuse();
   if (asked_.call != 0 && leaving_.number() == asked_.call + 1) return asked_.outcome;
-  return across_ != nullptr ? ErrorCode::refused : answer(left, collective, work);
+  const ErrorCode error_code = answer(left, collective, work);
+  return error_code == ErrorCode::peer_error ? ErrorCode::refused : error_code;
 }
 
 // How a call ends in which another member has met an error. If that is a receiver with too little
@@ -273,8 +274,7 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
     leaving_.end();
     leaving_.break_off();
     across_->end(tells(error_code));
-    // What it has to send to other nodes may not be sent.
-    return error_code == ErrorCode::unasked ? ErrorCode::peer_error : error_code;
+    return told(error_code);
   }
   if (error_code == ErrorCode::peer_error) {
     const bool in_place = work.recv != nullptr && work.send == work.recv;
@@ -288,7 +288,7 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
   } else {
     leaving_.stop(error_code == ErrorCode::truncated);
   }
-  return error_code == ErrorCode::unasked ? ErrorCode::none : error_code;
+  return told(error_code);
 }
 
 ErrorCode TeamMember::run(Collective collective, coll::Work& work) {
@@ -330,11 +330,10 @@ ErrorCode TeamMember::may_start(Collective collective, const coll::Work& work) {
   Leaving& leaving = background_->leaving;
   if (leaving.begin() || leaving.may_go_on()) [[likely]]
     return ErrorCode::none;
-  const bool left = leaving.refuse();
-  if (left && across_ == nullptr) return ErrorCode::left;
+  if (leaving.refuse()) return ErrorCode::left;
   // Others have started it.
   publish(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
-  return across_ != nullptr ? ErrorCode::refused : ErrorCode::peer_error;
+  return ErrorCode::refused;
 }
 
 // After an error this rank's steps no longer say which calls it has made, so nothing is published.
@@ -381,8 +380,7 @@ ErrorCode Team::finish(Pending& pending) {
     const bool may_have_sent = pending.error_code == ErrorCode::peer_error &&
                                only_sends(pending.collective, failed.rank(), pending.work.root);
     if (may_have_sent && failed.background_->leaving.cut(pending.number)) return ErrorCode::none;
-    if (pending.error_code != ErrorCode::unasked) return pending.error_code;
-    return failed.across_ != nullptr ? ErrorCode::peer_error : ErrorCode::none;
+    return failed.told(pending.error_code);
   }
   const auto team =
       std::static_pointer_cast<const TeamMember>(std::exchange(pending.owner, nullptr));

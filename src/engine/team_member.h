@@ -70,6 +70,11 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   [[nodiscard]] int place() const { return fabric_.rank(); }
   [[nodiscard]] ErrorCode refuse(Collective collective, const coll::Work& work);
   [[nodiscard]] ErrorCode fail(Collective collective, const coll::Work& work);
+  // What the caller hears. On several nodes what it has sent may still be in its buffers.
+  [[nodiscard]] ErrorCode told(ErrorCode error_code) const {
+    if (error_code != ErrorCode::unasked) return error_code;
+    return across_ == nullptr ? ErrorCode::none : ErrorCode::peer_error;
+  }
   [[nodiscard]] ErrorCode answer(bool left, Collective collective, const coll::Work& work);
 
   // What nonblocking collectives need; made for the first of them.

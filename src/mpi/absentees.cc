@@ -30,19 +30,15 @@ bool Absentees<H>::all_are_here() {
   const job::Roll::State state = roll.state(world_rank);
   if (state == job::Roll::State::closed) return false;
   int all = 1, theirs = 1;
-  std::vector<int> greetings(near.size());
-  if (state == job::Roll::State::none) {
-    // As many messages as below: the others may have asked.
-    for (int turn = 0; turn < 2; ++turn)
-      talk(near, &all, greetings.data(), 3, "cannot ask the launcher whether it has Tutti");
-    return true;
-  }
-  const std::vector<bool> here = roll.present(near);
+  const bool asks = state == job::Roll::State::kept;
+  const std::vector<bool> here = asks ? roll.present(near) : std::vector<bool>(near.size(), true);
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
   const auto talk_to = [&](std::span<const int> ranks, const int* tell, int* hear) {
     // Others may have asked for one without Tutti, which takes longer.
-    constexpr std::time_t patience_s = 15;
-    talk(ranks, tell, hear, patience_s, "was told that it has Tutti");
+    if (asks)
+      talk(ranks, tell, hear, 15, "was told that it has Tutti");
+    else
+      talk(ranks, tell, hear, 3, "cannot ask the launcher whether it has Tutti");
   };
   const auto with = [&](std::size_t i, const int* tell, int* hear) {
     if (here[i]) talk_to({&near[i], 1}, tell, hear);
@@ -50,7 +46,7 @@ bool Absentees<H>::all_are_here() {
   };
   // Both ends send at once: Open MPI looks for connections that others open every 10 ms only, as
   // long as it has opened none itself.
-  std::vector<int> greeted;
+  std::vector<int> greeted, greetings(near.size());
   for (std::size_t i = 0; i < near.size(); ++i)
     if (here[i]) greeted.push_back(near[i]);
   talk_to(greeted, &all, greetings.data());

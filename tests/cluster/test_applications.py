@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from applications import Failed, sample
-from apps.app import App
+from applications import starting
+from apps.app import App, Failed
 from apps.table import APPS
 from cluster import Cluster
 from launchers import Layout
 from spanning import SHORT
 
-FAILS_BARE = ["NWChem"]  # the MPI gives it no memory for a window
 LAYOUTS = [SHORT, Layout((2, 1, 1))]
 
 
@@ -22,11 +23,12 @@ LAYOUTS = [SHORT, Layout((2, 1, 1))]
 def test_application(cluster: Cluster, app: App, layout: Layout, nodes: str) -> None:
     if not app.installed:
         pytest.skip(f"apt-get install {app.package}")
-    if app.name in FAILS_BARE:
+    ranks, start = sum(layout.counts), starting(cluster, layout, nodes)
+    if app.one_host:
         with pytest.raises(Failed):
-            sample(cluster, layout, app, None)
+            app.run(ranks, partial(start, tutti=False))
         return
-    _, expected = sample(cluster, layout, app, None)
-    run, results = sample(cluster, layout, app, nodes)
+    _, expected = app.run(ranks, partial(start, tutti=False))
+    run, results = app.run(ranks, partial(start, tutti=True))
     assert app.same(results, expected), (results, expected)
     assert run.taken() > 0, run.summary()

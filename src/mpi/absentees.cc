@@ -33,15 +33,9 @@ bool Absentees<H>::all_are_here() {
   const bool asks = state == job::Roll::State::kept;
   const std::vector<bool> here = asks ? roll.present(near) : std::vector<bool>(near.size(), true);
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
-  const auto talk_to = [&](std::span<const int> ranks, const int* tell, int* hear) {
-    // Others may have asked for one without Tutti, which takes longer.
-    if (asks)
-      talk(ranks, tell, hear, 15, "was told that it has Tutti");
-    else
-      talk(ranks, tell, hear, 3, "cannot ask the launcher whether it has Tutti");
-  };
+  // Who has greeted has Tutti: what is said after that may take as long as it takes.
   const auto with = [&](std::size_t i, const int* tell, int* hear) {
-    if (here[i]) talk_to({&near[i], 1}, tell, hear);
+    if (here[i]) talk({&near[i], 1}, tell, hear, nullptr);
     return here[i];
   };
   // Both ends send at once: Open MPI looks for connections that others open every 10 ms only, as
@@ -49,7 +43,10 @@ bool Absentees<H>::all_are_here() {
   std::vector<int> greeted, greetings(near.size());
   for (std::size_t i = 0; i < near.size(); ++i)
     if (here[i]) greeted.push_back(near[i]);
-  talk_to(greeted, &all, greetings.data());
+  // Others may have asked for one without Tutti, which takes longer.
+  constexpr Doubt asked{15, "was told that it has Tutti"};
+  constexpr Doubt cannot_ask{3, "cannot ask the launcher whether it has Tutti"};
+  talk(greeted, &all, greetings.data(), asks ? &asked : &cannot_ask);
   for (std::size_t i = first_child; i < near.size(); ++i) {
     if (!with(i, nullptr, &theirs)) theirs = 0;
     all &= theirs;
@@ -68,11 +65,11 @@ bool Absentees<H>::all_are_here() {
   return all != 0;
 }
 
-// Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. No receive
-// of the program's is there yet.
+// Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. Says whom it
+// waits for where there is doubt whether they answer. No receive of the program's is there yet.
 template <class H>
 void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
-                        std::time_t patience_s, const char* how) {
+                        const Doubt* doubt) {
   constexpr int tag = 32766, bytes = sizeof(int);
   std::vector<H> sends(ranks.size(), native_.null_request), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -82,7 +79,7 @@ void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
       native_.isend(tell, bytes, native_.byte, ranks[i], tag, native_.world, &sends[i]);
   }
   const std::time_t began_s = std::time(nullptr);
-  bool said = false;
+  bool said = doubt == nullptr;
   for (bool done = false; !done; std::this_thread::yield()) {
     done = true;
     std::string missing;
@@ -91,13 +88,13 @@ void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
       done = done && sent && received;
       if (!received) missing += (missing.empty() ? "" : ", ") + std::to_string(ranks[i]);
     }
-    if (missing.empty() || said || std::time(nullptr) - began_s < patience_s) continue;
+    if (missing.empty() || said || std::time(nullptr) - began_s < doubt->patience_s) continue;
     said = true;
     log::warn(
         "rank %d waits in MPI_Init for rank %s and %s: if it runs without Tutti, it will never "
         "answer; then preload libtutti.so into all ranks (`tutti env` prints how), or set "
         "TUTTI_OFF=1 for all",
-        world_.rank(), missing.c_str(), how);
+        world_.rank(), missing.c_str(), doubt->how);
   }
 }
 

@@ -53,8 +53,11 @@ class Absentees {
 
  private:
   [[nodiscard]] bool all_are_here();
-  void talk(std::span<const int> ranks, const int* tell, int* hear, std::time_t patience_s,
-            const char* how);
+  struct Doubt {
+    std::time_t patience_s;
+    const char* how;  // what this rank knows of those it waits for
+  };
+  void talk(std::span<const int> ranks, const int* tell, int* hear, const Doubt* doubt);
   [[nodiscard]] bool is_over(H* request);
 
   const Native<H>& native_;

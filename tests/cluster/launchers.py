@@ -27,6 +27,13 @@ class Layout:
     def __str__(self) -> str:
         return "+".join(map(str, self.counts)) + (" cyclic" if self.cyclic else "")
 
+    def options(self) -> list[str]:
+        """Of cluster.py."""
+        if not self.cyclic:
+            return ["--layout", "+".join(map(str, self.counts))]
+        per_host = ["--hosts", str(len(self.counts)), "--per-host", str(self.counts[0])]
+        return [*per_host, "--layout", "cyclic"]
+
     def hosts(self) -> list[int]:
         """The host of each rank."""
         blocks = [host for host, count in enumerate(self.counts) for _ in range(count)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which seeds a test runs: as many as it asks for, or
-//   TUTTI_TEST_SEED=N        only this one, to run a failure again
 //   TUTTI_TEST_SCHEDULES=N   so many instead of the usual number
+//   TUTTI_TEST_SEED=N        only this one, to run a failure again; with the other, from this one on
 // Under a sanitizer thousands would take hours: a tenth has to do.
 #pragma once
 
@@ -21,12 +21,13 @@ struct Seeds {
 };
 
 inline Seeds seeds(std::uint64_t usual) {
-  if (const char* one = std::getenv("TUTTI_TEST_SEED")) {
-    const std::uint64_t seed = std::strtoull(one, nullptr, 10);
-    return {seed, seed};
-  }
-  if (const char* number = std::getenv("TUTTI_TEST_SCHEDULES"))
-    return {1, std::strtoull(number, nullptr, 10)};
+  const auto number = [](const char* name) -> std::uint64_t {
+    const char* const given = std::getenv(name);
+    return given == nullptr ? 0 : std::strtoull(given, nullptr, 10);
+  };
+  const std::uint64_t seed = number("TUTTI_TEST_SEED"), schedules = number("TUTTI_TEST_SCHEDULES");
+  if (seed != 0) return {seed, seed + (schedules != 0 ? schedules - 1 : 0)};
+  if (schedules != 0) return {1, schedules};
   return {1, is_sanitized && usual >= 1000 ? usual / 10 : usual};
 }
 

@@ -23,6 +23,8 @@
 namespace tutti::commons {
 namespace {
 
+constinit std::byte g_zeroed{};  // where Tutti's own zeroed variables are
+
 bool contain(const os::Pages& pages, const void* address) {
   return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pages.first) <
          pages.bytes;
@@ -41,7 +43,7 @@ bool copy_into(std::size_t offset, const os::Pages& statics) {
 
 const char* move_in(const os::Pages& statics) {
   // What a fork needs must not be changed under the child by its parent.
-  if (contain(statics, &heap)) return "Tutti is linked into the program";
+  if (contain(statics, &g_zeroed)) return "Tutti is linked into the program";
   if (!os::is_only_thread()) return "the program has threads already";
   if (heap.private_first && os::huge_pages_come_unasked())
     return "they have huge pages where they are";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which seeds a test runs: as many as it asks for, or
 //   TUTTI_TEST_SCHEDULES=N   so many instead of the usual number
-//   TUTTI_TEST_SEED=N        only this one, to run a failure again; with the other, from this one on
+//   TUTTI_TEST_SEED=N        only this one, to run a failure again; with the above, the first one
 // Under a sanitizer thousands would take hours: a tenth has to do.
 #pragma once
 

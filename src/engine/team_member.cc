@@ -356,7 +356,7 @@ void TeamMember::fall(Pending& first) {
 
 void TeamMember::end_start() {
   background_->leaving.end();
-  fabric::Upkeep::after_call(starts());
+  fabric::Upkeep::after_call(starts(), !driver().thread_begins(background_->queue));
 }
 
 void TeamMember::start(Pending& pending) {

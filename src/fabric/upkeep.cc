@@ -56,9 +56,9 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
   return false;
 }
 
-void Upkeep::between_calls() {
+void Upkeep::between_calls(bool looks) {
   const std::uint64_t now = arch::ticks(), since = now - last_.load(std::memory_order_relaxed);
-  if (look_until_quiet(now)) return;
+  if (looks && look_until_quiet(now)) return;
   if (tending_.has_come()) [[unlikely]] {
     commons::tend();
     if (const Look tend = tend_.load(std::memory_order_relaxed)) tend();

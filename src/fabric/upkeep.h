@@ -45,10 +45,11 @@ class Upkeep {
   }
   [[nodiscard]] static bool needed() { return look_.load(std::memory_order_relaxed) != nullptr; }
 
-  // To be called after a call, the communicator's `calls`th.
-  [[gnu::always_inline]] static void after_call(std::uint32_t calls) {
+  // To be called after a call, the communicator's `calls`th. `looks`: unless a thread of Tutti's is
+  // calling the MPI anyway.
+  [[gnu::always_inline]] static void after_call(std::uint32_t calls, bool looks = true) {
     if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
-      between_calls();
+      between_calls(looks);
   }
   // To be called in a wait, as often as the caller likes.
   static void while_waiting();
@@ -66,7 +67,7 @@ class Upkeep {
   static constexpr std::uint64_t waiting_share = 16, calls_share = 256;
   static constexpr int most_in_a_row = 16;  // looks after one call that bring something forward
 
-  static void between_calls();
+  static void between_calls(bool looks);
   static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};

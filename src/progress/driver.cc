@@ -76,8 +76,7 @@ void Driver::post(Operation& operation) {
     begin_arrived(Executor::rank);
     unlock(Executor::rank);
   }
-  if (!has_thread_.load(std::memory_order_acquire) || !allowed_.load(std::memory_order_relaxed))
-    return;
+  if (!may_ring_thread()) return;
   if (!started_.load(std::memory_order_acquire)) [[unlikely]]
     start_thread();
   // A thread that shares a core with a rank is not rung: it would only take the core from a rank
@@ -126,9 +125,15 @@ void Driver::unlock(Executor driver) {
 void Driver::begin_arrived(Executor driver) {
   admit();
   OperationList finished;
-  for (InOrderQueue* queue : queues_)
-    if (!queue->running()) queue->advance(driver, !queue->is_small(limits::small_bytes), finished);
+  for (InOrderQueue* queue : queues_) {
+    if (queue->running() || (driver == Executor::rank && thread_begins(*queue))) continue;
+    queue->advance(driver, !queue->is_small(limits::small_bytes), finished);
+  }
   settle(finished);
+}
+
+bool Driver::thread_begins(const InOrderQueue& queue) const {
+  return settings_.dedicated && may_ring_thread() && queue.may_ask(Executor::progress);
 }
 
 void Driver::admit() {
@@ -247,11 +252,12 @@ void Driver::Wait::step(bool may_sleep) {
   }
   if (driver_.has_finished()) return;
   if (elsewhere) driver_.rouse();
+  const std::int64_t polls = driver_.settings_.wait_policy.polls;
   if (sleeps && !asks) {
     driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
-  } else if (polls_ < (asks ? asking_polls : driver_.settings_.wait_policy.polls) && !elsewhere) {
+  } else if (polls_ < (asks ? std::min(asking_polls, polls) : polls) && !elsewhere) {
     ++polls_;
     arch::relax();
   } else {

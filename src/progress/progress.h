@@ -44,6 +44,9 @@ class Driver {
   // Starts an operation and tells the others what they wait for. The work is left to the thread
   // that drives next, unless there is little of it.
   void post(Operation& operation);
+  // Whether even the start is left to the progress thread: it has a core of its own, and messages
+  // take long to begin.
+  [[nodiscard]] bool thread_begins(const InOrderQueue& queue) const;
 
   // Operations that were posted and not yet completed(). 0: all is visible that threads have done
   // with theirs.
@@ -100,6 +103,10 @@ class Driver {
   // Ranks share cores, and their threads have one of their own.
   [[nodiscard]] bool served() const {
     return settings_.dedicated && settings_.wait_policy.shares_core;
+  }
+  // Whether posts ring the thread, and start it where it is not there yet.
+  [[nodiscard]] bool may_ring_thread() const {
+    return has_thread_.load(std::memory_order_acquire) && allowed_.load(std::memory_order_relaxed);
   }
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);

@@ -58,6 +58,13 @@ TEST_F(UpkeepTest, LongCallsAreEachFollowedByALook) {
   EXPECT_GE(looks, 15);
 }
 
+TEST_F(UpkeepTest, WhereAThreadCallsTheMpiNobodyElseLooks) {
+  Upkeep::after_call(0, false);
+  EXPECT_EQ(looks, 0);
+  Upkeep::after_call(0);
+  EXPECT_GE(looks, 1);
+}
+
 TEST_F(UpkeepTest, WhatIsBroughtForwardIsFollowedAtOnce) {
   call(5000, 0);
   ASSERT_GT(Upkeep::gap(), 3u);

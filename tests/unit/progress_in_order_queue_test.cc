@@ -419,6 +419,57 @@ TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
   EXPECT_FALSE(first.driver.steps_aside());
 }
 
+// Messages that are over at once, and who sent them.
+class Noted : public fabric::Messages {
+ public:
+  bool send(int, const void*, std::size_t) override {
+    sender = std::this_thread::get_id();
+    return true;
+  }
+  bool receive(int, void*, std::size_t) override { return true; }
+  State test_oldest() override { return State::done; }
+  void abandon() override {}
+  void call_off() override {}
+  bool is_called_off() override { return false; }
+
+  std::atomic<std::thread::id> sender;
+};
+
+// Two ranks, a node each: the first posts a Bcast, of which it is the root.
+std::thread::id sender_of_bcast(const Settings& settings, bool any_thread) {
+  ThreadRanks near(1);
+  const fabric::NodeMap map(std::vector<std::int32_t>{0, 1}, 0);
+  const auto messages = std::make_shared<Noted>();
+  const progress::OtherNodes others{map, messages, any_thread};
+  InOrderQueue queue(near.peers(), near.transports(), {}, ThreadRanks::emergencies(), near.desks(),
+                     0, usual_plans<fabric::SuspendingFabric>(1), {}, &others);
+  double value = 1;
+  Operation operation;
+  operation.queue = &queue;
+  operation.collective = coll::Collective::bcast;
+  operation.work.recv = &value;
+  operation.work.count = 1;
+  operation.work.element_bytes = sizeof value;
+  operation.bytes = sizeof value;
+  Driver driver;
+  driver.configure(settings);
+  driver.post(operation);
+  while (driver.finished().empty()) std::this_thread::yield();
+  driver.completed();
+  return messages->sender;
+}
+
+// A rank that posts begins messages by itself, unless its thread has a core of its own and may.
+TEST(Driver, WhoBeginsMessages) {
+  const std::thread::id here = std::this_thread::get_id();
+  EXPECT_EQ(sender_of_bcast({}, true), here);
+  EXPECT_EQ(sender_of_bcast({.dedicated = true}, false), here);
+  const std::thread::id other = sender_of_bcast({.dedicated = true}, true);
+  EXPECT_NE(other, here);
+  EXPECT_NE(other, std::thread::id());
+  EXPECT_EQ(sender_of_bcast({.thread = false, .dedicated = true}, true), here);
+}
+
 // What the thread does is recorded beside what the rank does.
 TEST(Driver, RecordsWhatItsThreadDoes) {
   trace::start();

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records how much of nonblocking collectives between the rig's hosts goes on in the background.
+
+overlap.py [--rounds N]
+    writes results/DATE-MACHINE-nodes-overlap.json and .md
+
+Two hosts of a rank each. A rank is bound to one core, so that its progress thread has the other one
+for itself. Run it alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cluster import Cluster
+from launchers import Layout
+from records import machine
+from records.recording import head, write
+from rig import ROOT
+from rig.mpis import LIBRARY, MAIN, Mpi
+
+SIZES = [8, 65536, 1 << 20]
+LAYOUT = Layout((1, 1))
+# Told to yield: the cores of both hosts are the same ones.
+SETTINGS: dict[str, dict[str, str]] = {
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+    "impi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
+}
+# Each host's rank has a core that no other one has.
+BOUND = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"', "sh"]
+
+
+def measure(cluster: Cluster, mpi: Mpi, rounds: int) -> list[list[str]]:
+    """The words of each line that overlap.cc prints."""
+    variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", **SETTINGS.get(mpi.name, {})}
+    program = str(mpi.compile("../cluster/overlap.cc", "-O2"))
+    words = [*BOUND, program, str(rounds), *map(str, SIZES)]
+    result = cluster.run(mpi, LAYOUT, words, variables, 300)
+    if result.code != 0:
+        raise SystemExit(f"{mpi.name}: {result.code}\n{result.output}")
+    lines = [line.split() for line in result.output.splitlines()]
+    return [line for line in lines if len(line) == 8]
+
+
+def page(record: dict) -> str:
+    lines = [
+        "# Nonblocking collectives between two of the rig's hosts, in the background",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
+        f" {record['machine']['cores']} cores. A rank on each host, MPI_THREAD_MULTIPLE,"
+        " TUTTI_NODES=1, a core of its own for the progress thread; Open MPI and Intel MPI told to"
+        " yield. us, medians of the slower rank: the call, the call with its MPI_Wait, and that"
+        " with a sleep in between, in place of a computation. Hidden: the part of the shorter of"
+        " communication and sleep that cost no time.",
+        "",
+        "| MPI | collective | bytes | | the call | with Wait | with a sleep | the sleep | hidden |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for run in record["runs"]:
+        for name, size, side, *times in run["points"]:
+            lines.append(f"| {' | '.join([run['mpi'], name, size, side, *times])} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args()
+    record = {**head(machine.describe()), "runs": []}
+    with Cluster(hosts=2) as cluster:
+        for mpi in MAIN:
+            print(mpi.name, flush=True)
+            points = measure(cluster, mpi, options.rounds)
+            record["runs"].append({"mpi": mpi.name, "points": points})
+    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes-overlap"))
+    write(path, record, page(record))
+    print(f"Written to {path}.json and .md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -60,9 +60,10 @@ enum class Patience { all, some };
 
 // Whether `address` lies in the range of the commons of this process (allocated or not).
 [[nodiscard]] inline bool owns(const void* address) {
-  // Whoever holds an address of the range got it after both words had been set.
+  // Pairs with the store when the range is made: with its length comes its base.
+  const std::size_t bytes = detail::bytes.load(std::memory_order_acquire);
   return reinterpret_cast<std::uintptr_t>(address) - detail::base.load(std::memory_order_relaxed) <
-         detail::bytes.load(std::memory_order_relaxed);
+         bytes;
 }
 
 // Of an address that the range owns, from the range's start.

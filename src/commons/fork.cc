@@ -100,7 +100,11 @@ const char* copy_from_file() {
 bool drop_what_is_free() {
   PageIndex at = 0;
   const auto drop_until = [&at](std::uint64_t end) {
-    return end <= at || os::drop_private(heap.address(at), (end - at) * page_bytes);
+    if (end <= at) return true;
+    // A hole where a freed block was none of a child's (MADV_DONTFORK) is filled.
+    const std::size_t bytes = (end - at) * page_bytes;
+    return os::drop_private(heap.address(at), bytes) ||
+           os::replace_private(heap.address(at), bytes, true);
   };
   const bool all = heap.extents.for_each_used_run([&](PageIndex first, std::uint32_t pages) {
     const bool dropped = drop_until(first);
@@ -260,7 +264,7 @@ void after_fork_in_parent() {
   const int error = errno;  // of the fork
   close_end(heap.fork.pipe[1]);
   if (heap.fork.pipe[0] >= 0) {
-    // The end of the file comes when the child has its copy, or has ended, or was never made.
+    // A byte comes when the child has its copy, and the end when it has ended or was never made.
     char nothing;
     while (::read(heap.fork.pipe[0], &nothing, 1) < 0 && errno == EINTR) {
     }
@@ -282,6 +286,9 @@ void after_fork_in_child() {
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared && heap.fork.pipe[1] < 0)
     give_up("no descriptor is free for the pipe that its parent waits on");
   become_exclusive();
+  // The end of the pipe is not enough: another child, by a bare clone, may hold it, too.
+  if (heap.fork.pipe[1] >= 0 && ::write(heap.fork.pipe[1], "", 1) != 1)
+    give_up("its parent cannot be told that it has its copy");
   close_end(heap.fork.pipe[0]);
   close_end(heap.fork.pipe[1]);
   ::pthread_sigmask(SIG_SETMASK, &heap.fork.signals, nullptr);

@@ -96,7 +96,8 @@ void open_for_business() {
   detail::threshold.store(std::max<std::size_t>(options().commons_threshold, page_bytes),
                           std::memory_order_relaxed);
   detail::base.store(reinterpret_cast<std::uintptr_t>(heap.base), std::memory_order_relaxed);
-  detail::bytes.store(std::size_t{heap.extents.pages()} * page_bytes, std::memory_order_relaxed);
+  detail::bytes.store(std::size_t{heap.extents.pages()} * page_bytes,
+                      std::memory_order_release);            // pairs with owns()
   heap.mode.store(Mode::shared, std::memory_order_release);  // pairs with ready()
 }
 

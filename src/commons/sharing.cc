@@ -162,7 +162,9 @@ bool may_move() {
 }
 
 bool share_now(const std::byte* at, std::size_t bytes) {
-  if (!is_alone(at, bytes) || !may_move()) {
+  // To write beyond the limit of files would end the process.
+  const bool fits = offset_of(at) + bytes <= os::file_size_limit_bytes();
+  if (!fits || !is_alone(at, bytes) || !may_move()) {
     share_from_birth(at);
     return false;
   }
@@ -213,13 +215,17 @@ bool is_born_shared(std::size_t bytes) {
 
 bool share_new(PageIndex block, std::uint32_t pages) {
   const Sharing sharing;
-  return heap.in_file.for_each_run(block, std::uint64_t{block} + pages, false,
-                                   [](std::uint64_t first, std::uint64_t end) {
-                                     if (!may_have_more_runs() || !map_file(first, end))
-                                       return false;
-                                     count_runs(1);
-                                     return true;
-                                   });
+  return heap.in_file.for_each_run(
+      block, std::uint64_t{block} + pages, false, [](std::uint64_t first, std::uint64_t end) {
+        // Some of those who keep what they have registered with a
+        // network hear of madvise, but not of mmap.
+        const std::size_t bytes = (end - first) * page_bytes;
+        if (!may_have_more_runs() || !os::drop_private(address(first), bytes) ||
+            !map_file(first, end))
+          return false;
+        count_runs(1);
+        return true;
+      });
 }
 
 bool drop(PageIndex first, std::uint32_t pages) {

@@ -4,6 +4,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/base.h"
 #include "base/words.h"
 #include "commons/commons.h"
@@ -44,8 +46,8 @@ Introduction introduce(const Allowed& allowed) {
   const commons::Handle share = commons::handle();
   if (share.fd < 0) return self;
   if (mapped_probe == nullptr)
-    mapped_probe = static_cast<std::uint64_t*>(
-        commons::allocate(options().commons_threshold, page_bytes, false));
+    mapped_probe = static_cast<std::uint64_t*>(commons::allocate(
+        std::max<std::size_t>(options().commons_threshold, page_bytes), page_bytes, false));
   if (mapped_probe == nullptr) return self;
   *mapped_probe = g_probe;
   self.fd = share.fd;

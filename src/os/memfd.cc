@@ -64,8 +64,11 @@ bool refers_to(int fd, const FileId& id) {
 
 bool next_data(int fd, std::size_t offset, std::size_t end, std::size_t* from, std::size_t* to) {
   if (offset >= end) return false;
-  const off_t data = ::lseek(fd, static_cast<off_t>(offset), SEEK_DATA);
-  if (data < 0 || static_cast<std::size_t>(data) >= end) return false;
+  off_t data = ::lseek(fd, static_cast<off_t>(offset), SEEK_DATA);
+  if (data < 0 && errno == ENXIO) return false;
+  // Where it cannot be told, all of it may be data.
+  if (data < 0) data = static_cast<off_t>(offset);
+  if (static_cast<std::size_t>(data) >= end) return false;
   const off_t hole = ::lseek(fd, data, SEEK_HOLE);
   *from = static_cast<std::size_t>(data);
   *to = hole < 0 ? end : std::min(static_cast<std::size_t>(hole), end);

@@ -107,8 +107,10 @@ TUTTI_EXPORT void* valloc(std::size_t bytes) noexcept {
   return block != nullptr ? block : behind(bytes, [&] { return next.valloc(bytes); });
 }
 
+// Whole pages, all of which the program may use.
 TUTTI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
-  void* block = take(TUTTI_CALLER, bytes, tutti::page_bytes);
+  const std::size_t whole = tutti::round_up(bytes, tutti::page_bytes);
+  void* block = whole < bytes ? nullptr : take(TUTTI_CALLER, whole, tutti::page_bytes);
   return block != nullptr ? block : behind(bytes, [&] { return next.pvalloc(bytes); });
 }
 

@@ -253,6 +253,51 @@ TEST(CommonsFork, HandlersMayAllocate) {
   release(block);
 }
 
+// A child that somebody makes meanwhile, and not by fork, holds what is open.
+TEST(CommonsFork, WhileAChildOfABareCloneIsMade) {
+  static pid_t other = 0;
+  ::pthread_atfork(  // before watch_forks(): it runs when ours has
+      [] {
+        if (other != 0) return;
+        other = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
+        if (other != 0) return;
+        ::pause();
+        ::_exit(0);
+      },
+      nullptr, nullptr);
+  unsigned char* block = take(1 * mib);
+  write_pattern(block, 1 * mib, 1);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(has_pattern(block, 1 * mib, 1) ? 0 : 1);
+  // Here it is over with the other one still there.
+  EXPECT_EQ(result_of(child), 0);
+  ASSERT_GT(other, 0);
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  release(block);
+}
+
+// As libraries of networks leave registered memory behind.
+TEST(CommonsFork, WhereAFreedBlockWasNoneOfAChilds) {
+  unsigned char* before = take(64 * kib);
+  unsigned char* block = take(1 * mib);
+  unsigned char* after = take(64 * kib);
+  write_pattern(before, 64 * kib, 1);
+  write_pattern(block, 1 * mib, 2);
+  write_pattern(after, 64 * kib, 3);
+  ASSERT_EQ(::madvise(block, 1 * mib, MADV_DONTFORK), 0);
+  release(block);
+  EXPECT_EQ(in_child([&] {
+              unsigned char* const mine = take(1 * mib, true);
+              return has_pattern(before, 64 * kib, 1) && has_pattern(after, 64 * kib, 3) &&
+                     all_zero(mine, 1 * mib) && is_valid();
+            }),
+            0);
+  release(before);
+  release(after);
+}
+
 TEST(CommonsFork, SignalsAreAsTheyWereBefore) {
   unsigned char* block = take(1 * mib);
   sigset_t wanted, now;

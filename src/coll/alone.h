@@ -42,7 +42,8 @@ inline void copy_block(const Block& to, const Block& from) {
   if (work.out.empty() || work.in.empty()) return true;  // in place
   const Block &from = work.out[0], &to = work.in[0];
   if (from.bytes > to.bytes) return false;
-  if (from.address != to.address) detail::copy_block(to, from);
+  const bool in_place = from.address == to.address && from.layout == to.layout;
+  if (!in_place) detail::copy_block(to, from);
   return true;
 }
 

@@ -20,9 +20,14 @@ namespace tutti::engine {
 namespace {
 
 std::mutex g_mutex;
-Account g_account;  // of teams that have ended; under g_mutex
-std::vector<const Team*> g_teams;
+Account g_account;  // of teams that have ended; under g_mutex, as is teams()
 thread_local const char* t_last_way = "";
+
+// A program may end MPI in a destructor that runs after this library's, so this has none.
+std::vector<const Team*>& teams() {
+  static auto* const value = new std::vector<const Team*>;
+  return *value;
+}
 
 }  // namespace
 
@@ -34,7 +39,7 @@ progress::Driver& driver() {
 Account account() {
   const std::lock_guard lock(g_mutex);
   Account sum = g_account;
-  for (const Team* team : g_teams) sum += team->account_so_far();
+  for (const Team* team : teams()) sum += team->account_so_far();
   return sum;
 }
 
@@ -43,7 +48,7 @@ namespace {
 std::set<std::shared_ptr<Node>> nodes_of_teams() {
   std::set<std::shared_ptr<Node>> nodes;
   const std::lock_guard lock(g_mutex);
-  for (const Team* team : g_teams) nodes.insert(team->node());
+  for (const Team* team : teams()) nodes.insert(team->node());
   return nodes;
 }
 
@@ -143,14 +148,14 @@ TeamMember::TeamMember(std::shared_ptr<Node> own, std::uint64_t slice, std::vect
     reporter_.set_across(across_->map(), [this] { return across_->is_called_off(); });
   }
   const std::lock_guard lock(g_mutex);
-  g_teams.push_back(this);
+  teams().push_back(this);
 }
 
 TeamMember::~TeamMember() {
   {
     const std::lock_guard lock(g_mutex);
     g_account += account_;
-    std::erase(g_teams, this);
+    std::erase(teams(), this);
   }
   node()->segment().leave_slice(slice_);
 }

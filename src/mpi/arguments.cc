@@ -8,12 +8,13 @@
 
 namespace tutti::mpi {
 
-// A duplicate of MPI_COMM_SELF that returns errors; native_.null_comm where there is no
-// MPI_COMM_WORLD.
+// Like MPI_COMM_SELF, but it returns errors, and has none of the program's attributes, whose
+// functions would be called; native_.null_comm where there is no MPI_COMM_WORLD.
 template <class H>
 H Arguments<H>::quiet_comm() {
   const std::lock_guard lock(quieting_);
-  if (!has_quiet_ && world_.has_world() && native_.comm_dup(native_.self_comm, &quiet_) == 0) {
+  if (!has_quiet_ && world_.has_world() &&
+      native_.comm_split(native_.self_comm, 0, 0, &quiet_) == 0) {
     has_quiet_ = true;
     native_.comm_set_errhandler(quiet_, native_.errors_return);
   }

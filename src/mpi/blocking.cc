@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/blocking.h"
 
+#include <algorithm>
 #include <vector>
+
+#include "mpi/packing.h"
 
 namespace tutti::mpi {
 
 template <class H>
 void Blocking<H>::add_entries(Entries& entries) {
-  static_cast<Waiting<Word>&>(entries) = {send,  ssend, rsend, recv, sendrecv, sendrecv_replace,
-                                          probe, mprobe};
+  static_cast<Waiting<Word>&>(entries) = {send,  ssend,  rsend,  recv,   sendrecv, sendrecv_replace,
+                                          probe, mprobe, iprobe, improbe};
 }
 
 template <class H>
@@ -80,11 +83,16 @@ int Blocking<H>::sendrecv_replace(void* data, int count, Word type, int to, int 
                                   int tag2, Word comm, void* status) {
   const Native<H>& native = self_->native_;
   const H own = handle_from<H>(comm);
-  int bytes = 0, packed = 0;
+  int bytes = 0;
   int code = native.pack_size(count, handle_from<H>(type), own, &bytes);
   if (code != 0) return code;
-  std::vector<std::byte> copy(static_cast<std::size_t>(bytes));
-  code = native.pack(data, count, handle_from<H>(type), copy.data(), bytes, &packed, own);
+  // Open MPI takes no null pointer, not even for nothing.
+  std::vector<std::byte> copy(std::max<std::size_t>(1, static_cast<std::size_t>(bytes)));
+  int packed = 0;
+  {
+    const Packable<H> packable(native, data, count, handle_from<H>(type), copy.data());
+    code = packable.pack(copy.data(), bytes, own, &packed);
+  }
   if (code != 0) return code;
   const auto send = [&](H* request) {
     return native.isend(copy.data(), packed, native.packed, to, tag, own, request);
@@ -108,6 +116,18 @@ int Blocking<H>::mprobe(int from, int tag, Word comm, void* message, void* statu
   return self_->requests_.wait_for(
       [&](int* flag) { return native.improbe(from, tag, own, flag, message, status); },
       [&] { return native.mprobe(from, tag, own, message, status); });
+}
+
+template <class H>
+int Blocking<H>::iprobe(int from, int tag, Word comm, int* flag, void* status) {
+  self_->requests_.look();
+  return self_->native_.iprobe(from, tag, handle_from<H>(comm), flag, status);
+}
+
+template <class H>
+int Blocking<H>::improbe(int from, int tag, Word comm, int* flag, void* message, void* status) {
+  self_->requests_.look();
+  return self_->native_.improbe(from, tag, handle_from<H>(comm), flag, message, status);
 }
 
 template class Blocking<int>;

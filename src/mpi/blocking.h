@@ -32,6 +32,9 @@ class Blocking {
                               Word comm, void* status);
   static int probe(int from, int tag, Word comm, void* status);
   static int mprobe(int from, int tag, Word comm, void* message, void* status);
+  // They wait for nothing, but a program may ask until there is something.
+  static int iprobe(int from, int tag, Word comm, int* flag, void* status);
+  static int improbe(int from, int tag, Word comm, int* flag, void* message, void* status);
 
   using Isend = int (*)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int send_with(Isend isend, const void* from, int count, Word type, int to, int tag, Word comm);

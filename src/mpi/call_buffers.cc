@@ -122,8 +122,12 @@ template <class H>
 void Keeper<H>::keep_another(Described<H>& type) {
   if (type.layout != nullptr) kept_.push_back(layouts_.keep(type.type));
   if (!type.opaque) return;
+  // Not of MPI_Type_dup, which calls functions of the program's for its attributes.
   H duplicate{};
-  if (native_.type_dup(type.type, &duplicate) != 0) return;
+  const int one = 1;
+  const Aint nowhere_else = 0;
+  if (native_.type_create_hindexed(1, &one, &nowhere_else, type.type, &duplicate) != 0) return;
+  native_.type_commit(&duplicate);
   types_.push_back(duplicate);
   type.type = duplicate;
 }

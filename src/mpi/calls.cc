@@ -45,7 +45,7 @@ bool prepare_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H 
     call.work.recv = buffer;
     call.work.count = static_cast<std::size_t>(count) * element.bytes;
     call.work.root = root;
-    return buffer != nullptr;
+    return buffer != nullptr && buffer != front.native.in_place;
   }
   return prepare_odd_bcast(front, call, buffer, count, element, root);
 }
@@ -195,8 +195,8 @@ bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const v
   call.work.count = static_cast<std::size_t>(count);
   if (!front.operations.plan(call, type, op)) return false;
   if (count == 0) return front.move_nothing(call);
-  if (!may_receive(front, call, send, recv)) return false;
   const bool gets_result = collective == Collective::scan || call.rank > 0;
+  if (gets_result && !may_receive(front, call, send, recv)) return false;
   if (!lies_at(call, call.work.send) || (gets_result && !lies_at(call, recv))) return false;
   return place_operands(front, call, call.work.count, gets_result ? call.work.count : 0);
 }

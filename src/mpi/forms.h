@@ -83,6 +83,8 @@ struct Waiting {
                           void* status);
   int (*probe)(int from, int tag, H comm, void* status);
   int (*mprobe)(int from, int tag, H comm, void* message, void* status);
+  int (*iprobe)(int from, int tag, H comm, int* flag, void* status);
+  int (*improbe)(int from, int tag, H comm, int* flag, void* message, void* status);
 };
 
 }  // namespace tutti::mpi

@@ -106,9 +106,15 @@ void Life<H>::end_world() {
   // After this allgather nobody waits for anybody, so processes may end in any order. Where
   // MPI_Init was not seen, some may not know of Tutti, and would not come.
   if (absentees_.started()) {
-    // The program may have revoked it.
+    // The program may have revoked it; what it does in MPI_Finalize has its own handler again.
+    H handler{};
+    const bool had = native_.comm_get_errhandler(native_.world, &handler) == 0;
     native_.comm_set_errhandler(native_.world, native_.errors_return);
     absentees_.apart() ? reports_.report_absentees() : reports_.report();
+    if (had) {
+      native_.comm_set_errhandler(native_.world, handler);
+      native_.errhandler_free(&handler);
+    }
   }
   if (!last) engine::driver().resume();
   communicators_.leave_world();

@@ -174,7 +174,7 @@ int gather(const void* send, N send_count, Word send_type, void* recv, N recv_co
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type && send_count == recv_count;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
     return prepare_gather(front, call, Collective::gather, send, send_count,
                           handle_from<H>(send_type), recv, root, add_in);
   };
@@ -192,7 +192,7 @@ int gatherv(const void* send, N send_count, Word send_type, void* recv, const N*
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
     return prepare_gather(front, call, Collective::gatherv, send, send_count,
                           handle_from<H>(send_type), recv, root, add_in);
   };
@@ -212,7 +212,7 @@ int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_c
     return add_evenly(front, out, send, send_count, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type && send_count == recv_count;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
     return prepare_scatter(front, call, Collective::scatter, add_out, send, recv, recv_count,
                            handle_from<H>(recv_type), root);
   };
@@ -230,7 +230,7 @@ int scatterv(const void* send, const N* counts, const D* displacements, Word sen
     return add_listed(front, out, send, counts, displacements, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
     return prepare_scatter(front, call, Collective::scatterv, add_out, send, recv, recv_count,
                            handle_from<H>(recv_type), root);
   };
@@ -250,7 +250,7 @@ int allgather(const void* send, N send_count, Word send_type, void* recv, N recv
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type && send_count == recv_count;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
     return prepare_allgather(front, call, Collective::allgather, send, send_count,
                              handle_from<H>(send_type), recv, add_in);
   };
@@ -268,7 +268,7 @@ int allgatherv(const void* send, N send_count, Word send_type, void* recv, const
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
     return prepare_allgather(front, call, Collective::allgatherv, send, send_count,
                              handle_from<H>(send_type), recv, add_in);
   };
@@ -289,7 +289,7 @@ int alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type && send_count == recv_count;
+    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
     return prepare_alltoall(front, call, Collective::alltoall, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
@@ -312,7 +312,8 @@ int alltoallv(const void* send, const N* send_counts, const D* send_displacement
                       members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = send_type == recv_type && send_counts == recv_counts;
+    call.alike =
+        handle_from<H>(send_type) == handle_from<H>(recv_type) && send_counts == recv_counts;
     return prepare_alltoall(front, call, Collective::alltoallv, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;

@@ -27,9 +27,12 @@ class Packable {
   Packable(const Packable&) = delete;
   Packable& operator=(const Packable&) = delete;
 
-  int pack(void* raw, int bytes, H comm) const {
+  // `packed`: how many bytes it has become.
+  int pack(void* raw, int bytes, H comm, int* packed = nullptr) const {
     int position = 0;
-    return native_.pack(address_, count_, type_, raw, bytes, &position, comm);
+    const int code = native_.pack(address_, count_, type_, raw, bytes, &position, comm);
+    if (packed != nullptr) *packed = position;
+    return code;
   }
   int unpack(const void* raw, int bytes, H comm) const {
     int position = 0;

@@ -241,12 +241,17 @@ int Requests<H>::wait_until(const Wanted& wanted, Test test, Native native) {
 template <class H>
 template <class Native>
 int Requests<H>::look_with(Native native) {
+  look();
+  return native();
+}
+
+template <class H>
+void Requests<H>::look() {
   if (driver_.outstanding() == 0) [[likely]]
-    return native();
+    return;
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::test, 0);
   driver_.drive();
   reap();
-  return native();
 }
 
 template <class H>

@@ -43,6 +43,8 @@ class Requests {
     return drive_until({&native_.null_request, 1}, test, native);
   }
 
+  // Brings forward what is under way, once.
+  void look();
   // Waits for all that is under way. Requests that were freed may be so still.
   void drain();
 

@@ -102,6 +102,8 @@ OperationList Driver::finished() { return take(finished_); }
 void Driver::completed() {
   if (outstanding_.fetch_sub(1, std::memory_order_release) == 1)
     steps_aside_.store(false, std::memory_order_relaxed);
+  // Another one may wait for it, which saw that it was taken, and not that it is completed.
+  if (waiting_.load(std::memory_order_seq_cst) > 1) ranks_doorbell_.ring();
 }
 
 void Driver::drive() {
@@ -287,9 +289,11 @@ void Driver::resume() {
 void Driver::start_thread() {
   starting_.lock();
   if (has_thread_.load(std::memory_order_relaxed) && !started_.load(std::memory_order_relaxed)) {
-    // Signals are for the program's own threads.
+    // Signals are for the program's own threads, but those for what a thread does itself: where
+    // they are blocked the process ends, and a handler may know better.
     sigset_t all, before;
     sigfillset(&all);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, own);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     const auto main = [](void* self) -> void* {
       static_cast<Driver*>(self)->serve();

@@ -37,7 +37,7 @@ bool meet(int way, int other, MPI_Comm comm) {
     MPI_Get_count(&status, MPI_INT, &count);
   };
   const auto send = [&] { MPI_Send(mine, 1, MPI_INT, other, 5, comm); };
-  switch (way % 6) {
+  switch (way % 8) {
     case 0:  // the first one waits for the last one to receive
       if (!first) receive();
       MPI_Ssend(mine, 1, MPI_INT, other, 5, comm);
@@ -63,9 +63,22 @@ bool meet(int way, int other, MPI_Comm comm) {
       receive();
       if (first) send();
       break;
-    default:
+    case 5:
       if (!first) send();
       MPI_Mprobe(other, 5, comm, &message, &status);
+      MPI_Mrecv(theirs, 1, MPI_INT, &message, &status);
+      MPI_Get_count(&status, MPI_INT, &count);
+      if (first) send();
+      break;
+    case 6:
+      if (!first) send();
+      for (int there = 0; !there;) MPI_Iprobe(other, 5, comm, &there, &status);
+      receive();
+      if (first) send();
+      break;
+    default:
+      if (!first) send();
+      for (int there = 0; !there;) MPI_Improbe(other, 5, comm, &there, &message, &status);
       MPI_Mrecv(theirs, 1, MPI_INT, &message, &status);
       MPI_Get_count(&status, MPI_INT, &count);
       if (first) send();
@@ -79,20 +92,20 @@ bool meet(int way, int other, MPI_Comm comm) {
 int overlapped() {
   int wrong = 0;
   MPI_Comm comm = copy_of(world);
-  for (int round = 0; round < 32; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const int count = round % 2 == 0 ? 1 : 300'000;
     std::vector<int> data = rank == 0 ? values_of(0, count) : std::vector<int>(count, -1);
     MPI_Request request;
     MPI_Ibcast(data.data(), count, MPI_INT, 0, comm, &request);
-    const int way = round / 2 % 8;
-    if (way < 6) {
+    const int way = round / 2 % 10;
+    if (way < 8) {
       if (rank == 0) wrong += !meet(way, size - 1, comm);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       if (rank == size - 1) wrong += !meet(way, 0, comm);
     } else {  // all make a communicator, but after their collective
       MPI_Comm made;
       if (rank != 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
-      if (way == 6)
+      if (way == 8)
         made = copy_of(world);
       else
         MPI_Comm_split(world, 0, -rank, &made);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What programs seldom do, and MPI allows: functions for attributes of MPI_COMM_SELF and of
+// datatypes, buffers that are one another's gaps, buffers that do not count. Prints "small_print:
+// N wrong". With an argument also what MPI does not allow, and an MPI may crash in.
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "bare.h"
+
+namespace {
+
+int g_wrong = 0, g_copied = 0;
+
+void expect(bool right, const char* what) {
+  if (right) return;
+  ++g_wrong;
+  std::printf("small_print: %s\n", what);
+}
+
+int count_copy(MPI_Datatype, int, void*, void*, void*, int* flag) {
+  ++g_copied;
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+// In MPI_Finalize, with what the program has set.
+int at_the_end(MPI_Comm, int, void* memory, void*) {
+  MPI_Errhandler handler;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  expect(handler == MPI_ERRORS_ARE_FATAL, "MPI_COMM_WORLD has another error handler at the end");
+  auto* const calls = static_cast<int*>(memory);
+  expect(++*calls == 1, "a function of MPI_COMM_SELF's is called twice");
+  return MPI_SUCCESS;
+}
+
+// The odd elements become copies of the even ones, in place.
+void fill_gaps() {
+  MPI_Datatype even, odd;
+  const MPI_Aint places[] = {sizeof(int), 3 * sizeof(int)};
+  MPI_Type_vector(2, 1, 2, MPI_INT, &even);
+  MPI_Type_create_hindexed_block(2, 1, places, MPI_INT, &odd);
+  MPI_Type_commit(&even);
+  MPI_Type_commit(&odd);
+  int all[] = {1, 2, 3, 4};
+  MPI_Allgather(all, 1, even, all, 1, odd, MPI_COMM_SELF);
+  expect(all[0] == 1 && all[1] == 1 && all[2] == 3 && all[3] == 3, "gaps were not filled");
+  int later[] = {5, 6, 7, 8};
+  MPI_Request request;
+  MPI_Ialltoall(later, 1, even, later, 1, odd, MPI_COMM_SELF, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(later[1] == 5 && later[3] == 7, "gaps were not filled in the background");
+  MPI_Type_free(&even);
+  MPI_Type_free(&odd);
+}
+
+// A type that only the MPI can read, with an attribute.
+void keep_types(int rank, int size) {
+  int keyval;
+  MPI_Type_create_keyval(count_copy, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr);
+  const int sizes[] = {8}, how[] = {MPI_DISTRIBUTE_CYCLIC}, with[] = {1}, of[] = {2};
+  MPI_Datatype type;
+  MPI_Type_create_darray(2, 0, 1, sizes, how, with, of, MPI_ORDER_C, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  int value = 0;
+  MPI_Type_set_attr(type, keyval, &value);
+  int data[8] = {rank, rank, rank, rank, rank, rank, rank, rank};
+  MPI_Request request;
+  MPI_Ibcast(data, 1, type, size - 1, MPI_COMM_WORLD, &request);
+  MPI_Type_free(&type);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 8; ++i) expect(data[i] == (i % 2 == 0 ? size - 1 : rank), "a darray's data");
+  expect(g_copied == 0, "a function for a datatype was called");
+  MPI_Type_free_keyval(&keyval);
+}
+
+// A Bcast has no other place: an error of the MPI's.
+void refuse_in_place() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int code = MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
+  const int native = BARE(Bcast)(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
+  expect(code != MPI_SUCCESS && code == native, "MPI_IN_PLACE in a Bcast");
+  MPI_Comm_free(&comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size, keyval;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  static int calls = 0;
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, at_the_end, &keyval, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &calls);
+
+  fill_gaps();
+  keep_types(rank, size);
+
+  // The first rank has no result of an Exscan.
+  int before = -1;
+  const int mine = rank + 1;
+  MPI_Exscan(&mine, rank == 0 ? MPI_IN_PLACE : static_cast<void*>(&before), 1, MPI_INT, MPI_SUM,
+             MPI_COMM_WORLD);
+  expect(rank == 0 || before == rank * (rank + 1) / 2, "an Exscan");
+
+  if (argc > 1) refuse_in_place();
+  MPI_Finalize();
+  int wrong = g_wrong;
+  std::printf("small_print: %d wrong\n", wrong);
+  return wrong != 0;
+}

@@ -35,6 +35,18 @@ bool Arguments<H>::refuses_alias(Collective collective, bool one_element) {
   return verdict.load(std::memory_order_relaxed) == refuses;
 }
 
+template <class H>
+bool Arguments<H>::refuses_no_result() {
+  static const bool refuses = [this] {
+    const H alone = quiet_comm();
+    int x = 0;
+    auto* const none = const_cast<void*>(native_.in_place);
+    return alone == native_.null_comm ||
+           native_.small.exscan(&x, none, 1, native_.byte, native_.bor, alone) != 0;
+  }();
+  return refuses;
+}
+
 // What the MPI returns for that, on a communicator of one rank.
 template <class H>
 int Arguments<H>::alias_on(H alone, Collective collective, int count) {

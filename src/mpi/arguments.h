@@ -23,6 +23,8 @@ class Arguments {
 
   // Whether the MPI refuses to send from where it receives to. Open MPI lets one element pass.
   [[nodiscard]] bool refuses_alias(Collective collective, bool one_element);
+  // Whether the MPI refuses MPI_IN_PLACE for the result of an Exscan on rank 0, which has none.
+  [[nodiscard]] bool refuses_no_result();
   // A datatype that was never committed must not be used.
   [[nodiscard]] bool is_committed(H type);
   // MPI does not define the operation on this type. Many MPIs compute some of these all the same,

@@ -196,7 +196,9 @@ bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const v
   if (!front.operations.plan(call, type, op)) return false;
   if (count == 0) return front.move_nothing(call);
   const bool gets_result = collective == Collective::scan || call.rank > 0;
-  if (gets_result && !may_receive(front, call, send, recv)) return false;
+  const bool has_none = !gets_result && recv == front.native.in_place;
+  if (has_none ? front.arguments.refuses_no_result() : !may_receive(front, call, send, recv))
+    return false;
   if (!lies_at(call, call.work.send) || (gets_result && !lies_at(call, recv))) return false;
   return place_operands(front, call, call.work.count, gets_result ? call.work.count : 0);
 }

@@ -75,6 +75,21 @@ void keep_types(int rank, int size) {
   MPI_Type_free_keyval(&keyval);
 }
 
+// The first rank has no result of an Exscan; some MPIs want a place for it all the same.
+void leave_out_result(int rank) {
+  int before = -1;
+  const int mine = rank + 1;
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_SELF, 0, 0, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int code = BARE(Exscan)(&mine, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm);
+  MPI_Comm_free(&comm);
+  if (code != MPI_SUCCESS) return;
+  MPI_Exscan(&mine, rank == 0 ? MPI_IN_PLACE : static_cast<void*>(&before), 1, MPI_INT, MPI_SUM,
+             MPI_COMM_WORLD);
+  expect(rank == 0 || before == rank * (rank + 1) / 2, "an Exscan");
+}
+
 // A Bcast has no other place: an error of the MPI's.
 void refuse_in_place() {
   MPI_Comm comm;
@@ -100,13 +115,7 @@ int main(int argc, char** argv) {
   fill_gaps();
   keep_types(rank, size);
 
-  // The first rank has no result of an Exscan.
-  int before = -1;
-  const int mine = rank + 1;
-  MPI_Exscan(&mine, rank == 0 ? MPI_IN_PLACE : static_cast<void*>(&before), 1, MPI_INT, MPI_SUM,
-             MPI_COMM_WORLD);
-  expect(rank == 0 || before == rank * (rank + 1) / 2, "an Exscan");
-
+  leave_out_result(rank);
   if (argc > 1) refuse_in_place();
   MPI_Finalize();
   int wrong = g_wrong;

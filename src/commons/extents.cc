@@ -133,6 +133,12 @@ PageIndex Extents::find(const Request& request, PageIndex* first) const {
   return extent;
 }
 
+void Extents::count_used(std::uint32_t before, std::uint32_t now) {
+  used_ = used_ - before + now;
+  const std::uint64_t large = large_blocks() - is_large(before) + is_large(now);
+  large_blocks_.store(large, std::memory_order_relaxed);
+}
+
 bool Extents::take(const Request& request, Taken* taken) {
   const std::uint64_t most = std::uint64_t{request.pages} + request.slack + request.alignment;
   if (request.pages == 0 || most >= pages_) return false;
@@ -144,7 +150,7 @@ bool Extents::take(const Request& request, Taken* taken) {
   map_[first].used = request.pages;
   map_[first].previous = 0;
   ++blocks_;
-  used_ += request.pages;
+  count_used(0, request.pages);
   *taken = {first, dirty};
   return true;
 }
@@ -152,7 +158,7 @@ bool Extents::take(const Request& request, Taken* taken) {
 void Extents::give(PageIndex block) {
   const Page page = map_[block];
   --blocks_;
-  used_ -= page.used;
+  count_used(page.used, 0);
   describe(block, page.used, State::used);
   if (page.pages > page.used)
     free_and_merge(block + page.used, page.pages - page.used, State::clean);
@@ -172,7 +178,7 @@ bool Extents::grow(PageIndex block, std::uint32_t pages, std::uint32_t slack) {
     (void)claim(end, end, need + slack);
     describe(block, pages + slack, State::used);
   }
-  used_ += pages - page.used;
+  count_used(page.used, pages);
   page.used = pages;
   return true;
 }
@@ -180,7 +186,7 @@ bool Extents::grow(PageIndex block, std::uint32_t pages, std::uint32_t slack) {
 void Extents::shrink(PageIndex block, std::uint32_t pages) {
   const Page page = map_[block];
   if (pages >= page.used) return;
-  used_ -= page.used - pages;
+  count_used(page.used, pages);
   describe(block, pages, State::used);
   map_[block].used = pages;
   describe(block + pages, page.used - pages, State::used);  // until it has been freed, below

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "commons/bins.h"
 #include "commons/page.h"
+#include "os/mapping.h"
 
 namespace tutti::commons {
 
@@ -97,10 +98,19 @@ class Extents {
   [[nodiscard]] std::uint64_t dirty() const { return dirty_; }
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint64_t used() const { return used_; }
+  // Blocks that a huge page fits into. Any thread may ask.
+  [[nodiscard]] std::uint64_t large_blocks() const {
+    return large_blocks_.load(std::memory_order_relaxed);
+  }
 
   [[nodiscard]] bool is_valid() const;
 
  private:
+  static constexpr bool is_large(std::uint32_t pages) {
+    return pages >= os::huge_page_bytes / page_bytes;
+  }
+  // A block had `before` pages and has `now`.
+  void count_used(std::uint32_t before, std::uint32_t now);
   [[nodiscard]] static bool is_free(State state) {
     return state == State::dirty || state == State::clean;
   }
@@ -133,6 +143,7 @@ class Extents {
   std::uint64_t dirty_ = 0;  // pages
   std::uint64_t blocks_ = 0;
   std::uint64_t used_ = 0;  // pages, without slack
+  std::atomic<std::uint64_t> large_blocks_{0};
 };
 
 }  // namespace tutti::commons

@@ -59,7 +59,7 @@ std::uint32_t Extents::cut_tail(std::uint32_t unit) {
 }
 
 bool Extents::is_valid() const {
-  std::uint64_t blocks = 0, used = 0, dirty = 0, free_extents = 0;
+  std::uint64_t blocks = 0, large = 0, used = 0, dirty = 0, free_extents = 0;
   State before = State::used;
   PageIndex at = 0;
   while (at < pages_) {
@@ -75,12 +75,14 @@ bool Extents::is_valid() const {
     if (page.state == State::used && at > 0) {
       if (page.used == 0 || page.used > page.pages) return false;
       ++blocks;
+      large += is_large(page.used);
       used += page.used;
     }
     before = page.state;
     at += page.pages;
   }
   if (at != pages_ || blocks != blocks_ || used != used_ || dirty != dirty_) return false;
+  if (large != large_blocks()) return false;
 
   bool good = true;
   std::uint64_t listed = 0;

@@ -18,6 +18,10 @@ constexpr std::uint32_t huge_page_pages = huge_page_bytes / page_bytes;
 // From so many on NumPy asks for huge pages by itself, as other programs do for large blocks.
 constexpr std::uint32_t advised_pages = (std::uint32_t{4} << 20) / page_bytes;
 
+// The kernel keeps what is advised and what is not apart. It has some 65 000 mappings for a
+// process, most of which are others'; and such a block is two.
+constexpr std::uint64_t most_advised_blocks = 12'000;
+
 bool may_be_huge() {
   return heap.may_be_huge && heap.mode.load(std::memory_order_relaxed) != Mode::exclusive;
 }
@@ -72,7 +76,7 @@ std::uint32_t best_alignment(std::uint32_t pages) {
 }
 
 void wish_for_huge_pages(PageIndex block, std::uint32_t from, std::uint32_t pages) {
-  if (!may_be_huge(pages)) return;
+  if (!may_be_huge(pages) || heap.extents.large_blocks() > most_advised_blocks) return;
   const PageIndex first = std::max<PageIndex>(round_up(block, huge_page_pages),
                                               round_down(block + from, huge_page_pages));
   const PageIndex end = round_down(block + pages, huge_page_pages);

@@ -19,6 +19,7 @@ void CallBuffers<H>::add_special(std::byte* address, std::size_t bytes, Count co
   if (layout != nullptr && layout->dense(static_cast<std::size_t>(count))) {
     address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(address) + layout->first());
     layout = nullptr;
+    if (!type.opaque) note(address, bytes);
   }
   // Only an MPI that knows devices can pack there.
   const bool on_device = bytes > 0 && devices::present() &&

@@ -152,18 +152,23 @@ class CallBuffers {
   void add(const void* base, Aint offset, Count count, const Described<H>& type) {
     auto* address = reinterpret_cast<std::byte*>(reinterpret_cast<Aint>(base) + offset);
     const std::size_t bytes = static_cast<std::size_t>(count) * type.bytes;
-    if (type.layout == nullptr && !type.opaque) [[likely]]
+    if (type.layout == nullptr && !type.opaque) [[likely]] {
+      note(address, bytes);
       blocks_.push_back({address, bytes, nullptr});
-    else
+    } else
       add_special(address, bytes, count, type);
   }
 
   // So many blocks without gaps, one after the other.
   [[gnu::always_inline]] void add_row(const void* base, std::size_t bytes, int members) {
     auto* address = static_cast<std::byte*>(const_cast<void*>(base));
+    note(address, bytes);
     coll::Block* block = blocks_.extend(static_cast<std::size_t>(members));
     for (int i = 0; i < members; ++i, address += bytes) *block++ = {address, bytes, nullptr};
   }
+
+  // Data at a null pointer, which is an error of the program's.
+  [[nodiscard]] bool has_null() const { return has_null_; }
 
   // After the last add: gives blocks that peers cannot reach a place that they can, and fills it
   // with what is to be sent.
@@ -238,6 +243,9 @@ class CallBuffers {
   };
   Special& special();
 
+  void note(const std::byte* address, std::size_t bytes) {
+    has_null_ = has_null_ || (address == nullptr && bytes > 0);
+  }
   void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type);
 
   static const std::byte* first_of(const coll::Block& block) {
@@ -253,7 +261,7 @@ class CallBuffers {
   void for_pieces(const Opaque& part, Body body);
 
   const Site<H>& site_;
-  bool flat_ = false;
+  bool flat_ = false, has_null_ = false;
   std::unique_ptr<Special> special_;
   SmallVector<coll::Block> blocks_;
 };

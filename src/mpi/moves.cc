@@ -66,6 +66,8 @@ template <class H>
 template <class H>
 [[gnu::always_inline]] inline bool move(Front<H>& front, Call<H>& call, int root,
                                         std::size_t bytes) {
+  if (call.out.has_null() || call.in.has_null()) [[unlikely]]
+    return false;
   if (call.alike && stays(call) && front.arguments.refuses_alias(call.collective, false))
       [[unlikely]]
     return false;
@@ -136,6 +138,8 @@ template <class H, class Add>
     return false;
   if (bytes == 0) return front.move_nothing(call);
   if (send != front.native.in_place) return move(front, call, 0, bytes);
+  if (call.in.has_null()) [[unlikely]]
+    return false;
   const bool with_devices = devices::present();
   if (with_devices && !front.serves(call, call.in.is_on_device())) [[unlikely]]
     return false;
@@ -158,6 +162,8 @@ template <class H, class AddOut, class AddIn>
   if (send != front.native.in_place && !add_out(front, call.out, call.size)) return false;
   if (even && bytes == 0) return front.move_nothing(call);
   if (send != front.native.in_place) return move(front, call, 0, bytes);
+  if (call.in.has_null()) [[unlikely]]
+    return false;
   const bool with_devices = devices::present();
   if (with_devices && !front.serves(call, call.in.is_on_device())) [[unlikely]]
     return false;

@@ -58,6 +58,7 @@ class Requests {
     void* statuses = nullptr;
     const int* done = nullptr;  // how many it lists
     const int* indices = nullptr;
+    const int* all_over = nullptr;  // of MPI_Testall: whether it has completed them
 
     // None if the arguments are wrong, which is the MPI's to say.
     [[nodiscard]] std::span<const H> handles() const {

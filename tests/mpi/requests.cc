@@ -250,6 +250,30 @@ int failed_among_all() {
   return wrong;
 }
 
+// One has failed, and the other is under way still: nothing is said of either.
+int failed_before_others() {
+  int wrong = 0, token = rank, got = -1, over = 0, code = MPI_SUCCESS;
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  MPI_Comm comm = start_failing(&requests[0]);
+  MPI_Irecv(&got, 1, MPI_INT, 1 - rank, 9, MPI_COMM_WORLD, &requests[1]);
+  std::memset(statuses, 0x55, sizeof statuses);
+  const MPI_Status untouched = statuses[1];
+  for (int i = 0; i < 300; ++i) {
+    usleep(200);
+    code = MPI_Testall(2, requests, &over, statuses);
+    wrong += over || code != MPI_SUCCESS || statuses[1].MPI_ERROR != untouched.MPI_ERROR;
+  }
+  BARE(Barrier)(MPI_COMM_WORLD);
+  MPI_Send(&token, 1, MPI_INT, 1 - rank, 9, MPI_COMM_WORLD);
+  while (!over) code = MPI_Testall(2, requests, &over, statuses);
+  wrong += class_of(code) != MPI_ERR_IN_STATUS || got != 1 - rank;
+  wrong += class_of(statuses[0].MPI_ERROR) != MPI_ERR_OTHER;
+  wrong += statuses[1].MPI_ERROR != MPI_SUCCESS;
+  MPI_Comm_free(&comm);
+  return wrong;
+}
+
 // Requests that the program can start again, and how; all complete what each rank has sent.
 struct Persistent {
   const char* name;
@@ -491,6 +515,7 @@ constexpr struct {
     {"miscounted", miscounted},
     {"failed_among_some", failed_among_some},
     {"failed_among_all", failed_among_all},
+    {"failed_before_others", failed_before_others},
     {"among_persistent_ones", among_persistent_ones},
     {"truncated_among_all", truncated_among_all},
     {"failed_on_a_freed_one", failed_on_a_freed_one},

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs seldom do, and MPI allows: functions for attributes of MPI_COMM_SELF and of
 // datatypes, buffers that are one another's gaps, buffers that do not count. Prints "small_print:
-// N wrong". With an argument also what MPI does not allow, and an MPI may crash in.
+// N wrong". With "in place" or "null" also what MPI does not allow, and some MPIs crash in.
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "bare.h"
 
 namespace {
 
+constexpr int room = 64;  // ints
 int g_wrong = 0, g_copied = 0;
 
 void expect(bool right, const char* what) {
@@ -90,14 +92,15 @@ void leave_out_result(int rank) {
   expect(rank == 0 || before == rank * (rank + 1) / 2, "an Exscan");
 }
 
-// A Bcast has no other place: an error of the MPI's.
-void refuse_in_place() {
+// An error of the MPI's, on all ranks.
+void refuse(const char* what, int (*call)(MPI_Comm, bool bare)) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const int code = MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
-  const int native = BARE(Bcast)(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
-  expect(code != MPI_SUCCESS && code == native, "MPI_IN_PLACE in a Bcast");
+  int code, native;
+  MPI_Error_class(call(comm, false), &code);
+  MPI_Error_class(call(comm, true), &native);
+  expect(code != MPI_SUCCESS && code == native, what);
   MPI_Comm_free(&comm);
 }
 
@@ -116,9 +119,22 @@ int main(int argc, char** argv) {
   keep_types(rank, size);
 
   leave_out_result(rank);
-  if (argc > 1) refuse_in_place();
+  const std::string wrong = argc > 1 ? argv[1] : "";
+  if (wrong == "in place")
+    refuse("MPI_IN_PLACE in a Bcast", [](MPI_Comm comm, bool bare) {
+      return (bare ? BARE(Bcast) : MPI_Bcast)(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
+    });
+  if (wrong == "null") {
+    refuse("null in an Allgather", [](MPI_Comm comm, bool bare) {
+      int to[room];
+      return (bare ? BARE(Allgather) : MPI_Allgather)(nullptr, 1, MPI_INT, to, 1, MPI_INT, comm);
+    });
+    refuse("null in an Alltoall", [](MPI_Comm comm, bool bare) {
+      int from[room] = {};
+      return (bare ? BARE(Alltoall) : MPI_Alltoall)(from, 1, MPI_INT, nullptr, 1, MPI_INT, comm);
+    });
+  }
   MPI_Finalize();
-  int wrong = g_wrong;
-  std::printf("small_print: %d wrong\n", wrong);
-  return wrong != 0;
+  std::printf("small_print: %d wrong\n", g_wrong);
+  return g_wrong != 0;
 }

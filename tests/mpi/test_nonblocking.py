@@ -66,6 +66,7 @@ def test_other_mpis(mpi: Mpi, tmp_path) -> None:
         "untyped",
         "failed_among_some",
         "failed_among_all",
+        "failed_before_others",
         "among_persistent_ones",
         "truncated_among_all",
         "failed_on_a_freed_one",

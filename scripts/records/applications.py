@@ -109,7 +109,8 @@ def measure(app: App, ranks: int, pairs: int, screen: Console, start: Start) -> 
 
 
 def _cpu_ratio(bare: list[Sample], ours: list[Sample]) -> float | None:
-    if not all(each.cpu_s for each in bare):
+    # Of a program that ran elsewhere this process has had next to nothing.
+    if any(each.cpu_s < each.wall_s / 50 for each in bare):
         return None
     return round(statistics.median(b.cpu_s / a.cpu_s for a, b in zip(bare, ours)), 3)
 

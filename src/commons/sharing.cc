@@ -217,8 +217,7 @@ bool share_new(PageIndex block, std::uint32_t pages) {
   const Sharing sharing;
   return heap.in_file.for_each_run(
       block, std::uint64_t{block} + pages, false, [](std::uint64_t first, std::uint64_t end) {
-        // Some of those who keep what they have registered with a
-        // network hear of madvise, but not of mmap.
+        // Some of those who keep what is registered with a network hear of madvise, not of mmap.
         const std::size_t bytes = (end - first) * page_bytes;
         if (!may_have_more_runs() || !os::drop_private(address(first), bytes) ||
             !map_file(first, end))

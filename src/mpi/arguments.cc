@@ -21,30 +21,34 @@ H Arguments<H>::quiet_comm() {
   return has_quiet_ ? quiet_ : native_.null_comm;
 }
 
+// `call(alone)` is tried once, on a communicator of one rank.
 template <class H>
-bool Arguments<H>::refuses_alias(Collective collective, bool one_element) {
-  enum : char { unknown, refuses, accepts };
-  static std::array<std::array<std::atomic<char>, collective_count>, 2> verdicts{};
-  std::atomic<char>& verdict = verdicts[one_element][static_cast<std::size_t>(collective)];
-  if (verdict.load(std::memory_order_relaxed) == unknown) {
+template <class Call>
+bool Arguments<H>::refuses(std::atomic<Verdict>& verdict, Call call) {
+  if (verdict.load(std::memory_order_relaxed) == Verdict::unknown) {
     const H alone = quiet_comm();
     if (alone == native_.null_comm) return false;
-    const int code = alias_on(alone, collective, one_element ? 1 : 2);
-    verdict.store(code != 0 ? refuses : accepts, std::memory_order_relaxed);
+    verdict.store(call(alone) != 0 ? Verdict::refuses : Verdict::accepts,
+                  std::memory_order_relaxed);
   }
-  return verdict.load(std::memory_order_relaxed) == refuses;
+  return verdict.load(std::memory_order_relaxed) == Verdict::refuses;
+}
+
+template <class H>
+bool Arguments<H>::refuses_alias(Collective collective, bool one_element) {
+  static std::array<std::array<std::atomic<Verdict>, collective_count>, 2> verdicts{};
+  return refuses(verdicts[one_element][static_cast<std::size_t>(collective)],
+                 [&](H alone) { return alias_on(alone, collective, one_element ? 1 : 2); });
 }
 
 template <class H>
 bool Arguments<H>::refuses_no_result() {
-  static const bool refuses = [this] {
-    const H alone = quiet_comm();
+  static std::atomic<Verdict> verdict{};
+  return refuses(verdict, [this](H alone) {
     int x = 0;
     auto* const none = const_cast<void*>(native_.in_place);
-    return alone == native_.null_comm ||
-           native_.small.exscan(&x, none, 1, native_.byte, native_.bor, alone) != 0;
-  }();
-  return refuses;
+    return native_.small.exscan(&x, none, 1, native_.byte, native_.bor, alone);
+  });
 }
 
 // What the MPI returns for that, on a communicator of one rank.

@@ -4,6 +4,7 @@
 // process alone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -36,6 +37,9 @@ class Arguments {
   void close();
 
  private:
+  enum class Verdict : char { unknown, refuses, accepts };
+  template <class Call>
+  bool refuses(std::atomic<Verdict>& verdict, Call call);
   [[nodiscard]] H quiet_comm();
   [[nodiscard]] int alias_on(H alone, Collective collective, int count);
   [[nodiscard]] const reduce::Kernel* compare_kernels(H alone, H type, H op, reduce::Op which,

@@ -41,11 +41,12 @@ bool prepare_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H 
   Described<H> element;
   if (!front.datatypes.describe(type, element)) return false;
   if (count == 0 || element.bytes == 0) return front.move_nothing(call);  // all see that alike
+  if (buffer == front.native.in_place) return false;
   if (element.layout == nullptr && !element.opaque && !devices::present()) [[likely]] {
     call.work.recv = buffer;
     call.work.count = static_cast<std::size_t>(count) * element.bytes;
     call.work.root = root;
-    return buffer != nullptr && buffer != front.native.in_place;
+    return buffer != nullptr;
   }
   return prepare_odd_bcast(front, call, buffer, count, element, root);
 }

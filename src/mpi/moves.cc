@@ -83,6 +83,24 @@ template <class H>
   return true;
 }
 
+// What is received lies where it is sent from.
+template <class H>
+[[gnu::always_inline]] inline bool settle_in_place(Front<H>& front, Call<H>& call) {
+  if (call.in.has_null()) [[unlikely]]
+    return false;
+  const bool with_devices = devices::present();
+  if (with_devices && !front.serves(call, call.in.is_on_device())) [[unlikely]]
+    return false;
+  call.in.settle(true, with_devices);
+  return true;
+}
+
+// Handles may have upper halves that mean nothing.
+template <class H>
+bool are_same(Word one, Word other) {
+  return handle_from<H>(one) == handle_from<H>(other);
+}
+
 template <class H, class Add>
 [[gnu::always_inline]] inline bool prepare_gather(Front<H>& front, Call<H>& call,
                                                   Collective collective, const void* send,
@@ -138,12 +156,7 @@ template <class H, class Add>
     return false;
   if (bytes == 0) return front.move_nothing(call);
   if (send != front.native.in_place) return move(front, call, 0, bytes);
-  if (call.in.has_null()) [[unlikely]]
-    return false;
-  const bool with_devices = devices::present();
-  if (with_devices && !front.serves(call, call.in.is_on_device())) [[unlikely]]
-    return false;
-  call.in.settle(true, with_devices);
+  if (!settle_in_place(front, call)) return false;
   const auto me = static_cast<std::size_t>(call.rank);
   call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
   return true;
@@ -162,12 +175,7 @@ template <class H, class AddOut, class AddIn>
   if (send != front.native.in_place && !add_out(front, call.out, call.size)) return false;
   if (even && bytes == 0) return front.move_nothing(call);
   if (send != front.native.in_place) return move(front, call, 0, bytes);
-  if (call.in.has_null()) [[unlikely]]
-    return false;
-  const bool with_devices = devices::present();
-  if (with_devices && !front.serves(call, call.in.is_on_device())) [[unlikely]]
-    return false;
-  call.in.settle(true, with_devices);
+  if (!settle_in_place(front, call)) return false;
   if (call.size == 1) return true;  // and unpacks what it has packed
   call.work = {.count = bytes, .in_place = true, .out = call.in.blocks(), .in = call.in.blocks()};
   return true;
@@ -180,7 +188,7 @@ int gather(const void* send, N send_count, Word send_type, void* recv, N recv_co
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
+    call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_gather(front, call, Collective::gather, send, send_count,
                           handle_from<H>(send_type), recv, root, add_in);
   };
@@ -198,7 +206,7 @@ int gatherv(const void* send, N send_count, Word send_type, void* recv, const N*
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
+    call.alike = are_same<H>(send_type, recv_type);
     return prepare_gather(front, call, Collective::gatherv, send, send_count,
                           handle_from<H>(send_type), recv, root, add_in);
   };
@@ -218,7 +226,7 @@ int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_c
     return add_evenly(front, out, send, send_count, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
+    call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_scatter(front, call, Collective::scatter, add_out, send, recv, recv_count,
                            handle_from<H>(recv_type), root);
   };
@@ -236,7 +244,7 @@ int scatterv(const void* send, const N* counts, const D* displacements, Word sen
     return add_listed(front, out, send, counts, displacements, handle_from<H>(send_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
+    call.alike = are_same<H>(send_type, recv_type);
     return prepare_scatter(front, call, Collective::scatterv, add_out, send, recv, recv_count,
                            handle_from<H>(recv_type), root);
   };
@@ -256,7 +264,7 @@ int allgather(const void* send, N send_count, Word send_type, void* recv, N recv
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
+    call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_allgather(front, call, Collective::allgather, send, send_count,
                              handle_from<H>(send_type), recv, add_in);
   };
@@ -274,7 +282,7 @@ int allgatherv(const void* send, N send_count, Word send_type, void* recv, const
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type);
+    call.alike = are_same<H>(send_type, recv_type);
     return prepare_allgather(front, call, Collective::allgatherv, send, send_count,
                              handle_from<H>(send_type), recv, add_in);
   };
@@ -295,7 +303,7 @@ int alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike = handle_from<H>(send_type) == handle_from<H>(recv_type) && send_count == recv_count;
+    call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_alltoall(front, call, Collective::alltoall, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
@@ -318,8 +326,7 @@ int alltoallv(const void* send, const N* send_counts, const D* send_displacement
                       members);
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    call.alike =
-        handle_from<H>(send_type) == handle_from<H>(recv_type) && send_counts == recv_counts;
+    call.alike = are_same<H>(send_type, recv_type) && send_counts == recv_counts;
     return prepare_alltoall(front, call, Collective::alltoallv, add_out, add_in, send, recv);
   };
   if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;

@@ -102,8 +102,8 @@ OperationList Driver::finished() { return take(finished_); }
 void Driver::completed() {
   if (outstanding_.fetch_sub(1, std::memory_order_release) == 1)
     steps_aside_.store(false, std::memory_order_relaxed);
-  // Another one may wait for it, which saw that it was taken, and not that it is completed.
-  if (waiting_.load(std::memory_order_seq_cst) > 1) ranks_doorbell_.ring();
+  // Another thread may wait for it, which saw that it was taken, and not that it is completed.
+  if (waiting_.load(std::memory_order_seq_cst) != 0) ranks_doorbell_.ring();
 }
 
 void Driver::drive() {
@@ -218,6 +218,7 @@ void Driver::Doorbell::ring() {
 
 Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
   driver_.waiting_.fetch_add(1, std::memory_order_seq_cst);
+  seen_ = driver_.ranks_doorbell_.seen();
 }
 
 Driver::Wait::~Wait() { driver_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
@@ -232,7 +233,11 @@ bool Driver::Wait::would_sleep() const {
 }
 
 void Driver::Wait::step(bool may_sleep) {
-  const std::uint32_t seen = driver_.ranks_doorbell_.seen();
+  drive_or_wait(may_sleep);
+  seen_ = driver_.ranks_doorbell_.seen();
+}
+
+void Driver::Wait::drive_or_wait(bool may_sleep) {
   // Another thread is about to complete what has finished, and rings no doorbell.
   const bool all_finished = driver_.unfinished_.load(std::memory_order_relaxed) == 0;
   const bool sleeps = may_sleep && !all_finished && would_sleep();
@@ -256,7 +261,7 @@ void Driver::Wait::step(bool may_sleep) {
   if (elsewhere) driver_.rouse();
   const std::int64_t polls = driver_.settings_.wait_policy.polls;
   if (sleeps && !asks) {
-    driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, nap_ns_);
+    driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen_, nap_ns_);
     nap_ns_ = std::min(2 * nap_ns_, longest_nap_ns);
     ++yields_;
   } else if (polls_ < (asks ? std::min(asking_polls, polls) : polls) && !elsewhere) {
@@ -269,7 +274,7 @@ void Driver::Wait::step(bool may_sleep) {
     if (may_yield_ && !elsewhere)
       may_yield_ = segment::yield(driver_.settings_.wait_policy);
     else if (asks)  // as if it slept, but nobody would wake it
-      driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen, first_nap_ns);
+      driver_.sleep(wait_set_, driver_.ranks_doorbell_, seen_, first_nap_ns);
     else
       segment::give_core();
   }

@@ -88,10 +88,15 @@ class Driver {
     // Whether the next step would sleep if it may. It may not where what is waited for can also
     // come from elsewhere.
     [[nodiscard]] bool would_sleep() const;
+    // What is completed since the step before, or since the wait began, ends a sleep: the caller
+    // has looked before that.
     void step(bool may_sleep);
 
    private:
+    void drive_or_wait(bool may_sleep);
+
     Driver& driver_;
+    std::uint32_t seen_ = 0;  // of the ranks' doorbell
     WaitSet wait_set_;
     std::int64_t polls_ = 0;
     std::int64_t yields_ = 0;

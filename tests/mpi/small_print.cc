@@ -120,10 +120,19 @@ int main(int argc, char** argv) {
 
   leave_out_result(rank);
   const std::string wrong = argc > 1 ? argv[1] : "";
-  if (wrong == "in place")
+  if (wrong == "in place") {
     refuse("MPI_IN_PLACE in a Bcast", [](MPI_Comm comm, bool bare) {
       return (bare ? BARE(Bcast) : MPI_Bcast)(MPI_IN_PLACE, 1, MPI_INT, 0, comm);
     });
+    refuse("MPI_IN_PLACE in a Bcast of a vector", [](MPI_Comm comm, bool bare) {
+      MPI_Datatype type;
+      MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+      MPI_Type_commit(&type);
+      const int code = (bare ? BARE(Bcast) : MPI_Bcast)(MPI_IN_PLACE, 1, type, 0, comm);
+      MPI_Type_free(&type);
+      return code;
+    });
+  }
   if (wrong == "null") {
     refuse("null in an Allgather", [](MPI_Comm comm, bool bare) {
       int to[room];

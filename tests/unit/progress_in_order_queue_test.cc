@@ -470,6 +470,26 @@ TEST(Driver, WhoBeginsMessages) {
   EXPECT_EQ(sender_of_bcast({.thread = false, .dedicated = true}, true), here);
 }
 
+// Another thread has taken what one waits for, and completes it when that one has looked: it does
+// not sleep then, though something else is under way.
+TEST(Driver, WhoWaitsHearsOfWhatAnotherThreadCompletes) {
+  const Settings sleepy{.thread = false, .wait_policy = {.polls = 0, .yields = 0}};
+  using Clock = std::chrono::steady_clock;
+  auto shortest = Clock::duration::max();
+  for (int i = 0; i < 20; ++i) {
+    ThreadRanks ranks(2);
+    Member first(ranks, 0, sleepy);
+    first.post_allreduce();  // and the other rank never comes
+    Driver::Wait wait(first.driver);
+    for (int naps = 0; naps < 10; ++naps) wait.step(true);  // ever longer ones
+    first.driver.completed();
+    const auto begin = Clock::now();
+    wait.step(true);
+    shortest = std::min(shortest, Clock::now() - begin);
+  }
+  EXPECT_LT(shortest, std::chrono::microseconds(500));
+}
+
 // What the thread does is recorded beside what the rank does.
 TEST(Driver, RecordsWhatItsThreadDoes) {
   trace::start();

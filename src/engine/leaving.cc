@@ -14,6 +14,18 @@ namespace tutti::engine {
 using fabric::Desk;
 using segment::Ending;
 
+namespace {
+
+// While others end their calls.
+void pause(int tries) {
+  constexpr int yields = 1000;
+  fabric::Upkeep::while_waiting();
+  if (tries >= yields || !segment::yield_backoff().yield())
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+}  // namespace
+
 bool Leaving::may_go_on() const {
   return mine_.failed.load(std::memory_order_relaxed) == 0 &&
          number_ <= mine_.stopped.load(std::memory_order_acquire);
@@ -25,7 +37,12 @@ bool Leaving::refuse() {
   return number_ >= first_;
 }
 
-bool Leaving::peer_error(bool again) { return leave(again ? number_ - 1 : number_); }
+bool Leaving::peer_error(bool again) {
+  inside_.withdraw(number_);
+  const bool left = leave(again ? number_ - 1 : number_);
+  wait_for_those_inside();
+  return left;
+}
 
 bool Leaving::cut(std::uint64_t number) const {
   return std::any_of(desks_.begin(), desks_.end(), [number](const Desk* desk) {
@@ -37,21 +54,32 @@ void Leaving::stop(bool cut) {
   if (cut) mine_.cut.store(number_, std::memory_order_release);
   ended_ = number_;
   end();  // before anybody reads of it
+  inside_.withdraw(number_);
   stop_from(number_);
   mine_.fail(Ending::left);
+  wait_for_those_inside();
+}
+
+void Leaving::lose() {
+  end();
+  inside_.withdraw(number_);
+  break_off(number_);
+  wait_for_those_inside();
 }
 
 void Leaving::stop_at(std::uint64_t number, bool cut) {
   if (cut) mine_.cut.store(number, std::memory_order_release);
   if (number == 0) number = mine_.stopped.load(std::memory_order_acquire);
-  if (number == 0 || broken()) return break_off();
+  if (number == 0 || broken()) return break_off(number);
   stop_from(number);
   mine_.fail(Ending::left);
 }
 
-void Leaving::break_off() {
+// Who reads `stopped` finds that it is broken.
+void Leaving::break_off(std::uint64_t number) {
   mine_.fail(Ending::broken);
-  mine_.stopped.store(1, std::memory_order_release);  // who reads it finds that it is broken
+  mine_.stopped.store(1, std::memory_order_release);
+  if (number != 0) stop_from(number);
 }
 
 bool Leaving::broken() const {
@@ -69,10 +97,7 @@ void Leaving::stop_from(std::uint64_t first) {
            !desk->stopped.compare_exchange_weak(seen, first, std::memory_order_acq_rel)) {
     }
   }
-  if (asymmetric_fence_)
-    os::heavy_fence();
-  else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+  inside_.fence();
 }
 
 // A member that has been told finds the call that has failed on its own desk: the member that fails
@@ -86,13 +111,17 @@ bool Leaving::leave(std::uint64_t ended) {
     if (!starts_) mine_.fail(Ending::left);  // what has been started before goes on
     first_ = find_first();
   }
-  if (first_ == 0) break_off();
+  if (first_ == 0) break_off(number_);
   return first_ != 0 && number_ >= first_;
+}
+
+void Leaving::wait_for_those_inside() const {
+  inside_.fence();
+  for (int tries = 0; inside_.in_use(number_) != nullptr; ++tries) pause(tries);
 }
 
 // The first call that is the MPI's; 0: nobody will know.
 std::uint64_t Leaving::find_first() {
-  constexpr int yields = 1000;
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < desks_.size(); ++i) {
     for (int tries = 0;; ++tries) {
@@ -102,9 +131,7 @@ std::uint64_t Leaving::find_first() {
         break;
       }
       if (broken() || peers_.has_ended(i)) return 0;
-      fabric::Upkeep::while_waiting();
-      if (tries >= yields || !segment::yield_backoff().yield())
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      pause(tries);
     }
   }
   return last + 1;

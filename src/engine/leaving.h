@@ -8,6 +8,8 @@
 // in a call, and how many it has ended.
 //  - A member that meets an error in call S ends that call, writes S on all desks (`stopped`) and
 //    makes a fence. From then on nobody begins a call after S.
+//  - It then waits until nobody is in call S any more: others may be using its buffers. So does a
+//    member that is told (fabric/inside.h). For a nonblocking collective its queue waits.
 //  - A member that is in a call ends it, or waits in vain and is told. If it has only been told,
 //    and the call can be made again, the call counts as not begun.
 //  - So soon nobody is in a call. The number of the last call that anybody has ended, S or later,
@@ -23,7 +25,7 @@
 #include <cstdint>
 #include <span>
 
-#include "fabric/peers.h"
+#include "fabric/inside.h"
 
 namespace tutti::engine {
 
@@ -37,18 +39,11 @@ class Leaving {
         desks_(desks),
         mine_(*desks[static_cast<std::size_t>(rank)]),
         peers_(peers),
-        asymmetric_fence_(wait_policy.asymmetric_fence) {}
+        inside_(&fabric::Desk::calls, desks, rank, peers, wait_policy.asymmetric_fence) {}
 
-  // The next call begins. False: ask may_go_on().
-  [[nodiscard]] bool begin() {
-    mine_.calls.store(2 * ++number_ - 1, std::memory_order_relaxed);
-    if (asymmetric_fence_)
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with heavy_fence() in stop()
-    else
-      std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in stop()
-    return mine_.stopped.load(std::memory_order_relaxed) == 0;
-  }
-  void end() { mine_.calls.store(2 * number_, std::memory_order_release); }
+  // The next call begins. False: ask may_go_on(), and be wary (fabric/inside.h).
+  [[nodiscard]] bool begin() { return inside_.enter(++number_); }
+  void end() { inside_.leave(number_); }
   // The number of the last call; the same on all members.
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
@@ -67,24 +62,27 @@ class Leaving {
 
   // Ends the call, in which this member has met an error. `cut`: it has too little room.
   void stop(bool cut);
+  // The same, if the members cannot even leave together: whatever they call from now on fails.
+  void lose();
   // The same for nonblocking call `number`, whose start has ended or will. 0: another member has
   // met the error. Any thread may call this.
   void stop_at(std::uint64_t number, bool cut);
-  // The members cannot even leave together: whatever they call from now on fails. Any thread may
+  // As lose(), but waits for nobody. Who comes to call `number` is wary; 0: to none. Any thread may
   // call this.
-  void break_off();
+  void break_off(std::uint64_t number);
 
  private:
   [[nodiscard]] bool broken() const;
   void stop_from(std::uint64_t first);
   [[nodiscard]] bool leave(std::uint64_t ended);
   [[nodiscard]] std::uint64_t find_first();
+  void wait_for_those_inside() const;
 
   bool starts_;
   std::span<fabric::Desk* const> desks_;
   fabric::Desk& mine_;
   const fabric::Peers& peers_;
-  bool asymmetric_fence_;
+  fabric::Inside inside_;
   std::uint64_t number_ = 0;
   std::uint64_t ended_ = 0;  // when it leaves: the last call of this member that was not the MPI's
   std::uint64_t first_ = 0;  // the first call that is the MPI's; 0: not known

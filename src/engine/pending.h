@@ -18,7 +18,6 @@ struct Choices {
 // A nonblocking collective, from Team::start() to Team::finish().
 struct Pending : progress::Operation {
   Choices choices;
-  std::uint64_t number = 0;                      // of its start, see engine/leaving.h
   ErrorCode error_code = ErrorCode::peer_error;  // of one that has not succeeded
 };
 

@@ -163,7 +163,7 @@ TeamMember::~TeamMember() {
 void TeamMember::revoke() {
   for (fabric::Desk* desk : desks_) desk->revoked.store(1, std::memory_order_relaxed);
   // A member that sees what follows also sees that the team was revoked.
-  leaving_.break_off();
+  leaving_.break_off(0);
   desks_[members_.size() + static_cast<std::size_t>(place())]->fail(segment::Ending::broken);
   (void)provider_.fail();
   if (across_ != nullptr) across_->call_off();
@@ -181,10 +181,19 @@ inline bool TeamMember::perform(Collective collective, const coll::Work& work) {
   return task.done() && !provider_.failed() && !provider_.has_read_in_vain();
 }
 
+inline bool TeamMember::begin(Collective collective, const coll::Work& work) {
+  std::uint64_t wary = 0;
+  if (!leaving_.begin()) [[unlikely]] {
+    if (!leaving_.may_go_on()) return false;
+    wary = leaving_.number();
+  }
+  fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode(), wary);
+  return true;
+}
+
 inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
-  if (!leaving_.begin() && !leaving_.may_go_on()) [[unlikely]]
+  if (!begin(collective, work)) [[unlikely]]
     return refuse(collective, work);
-  fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
   work.order = order_;
   const std::size_t moved = moved_bytes(work);
   Choices choices;
@@ -221,10 +230,9 @@ inline void TeamMember::count(Collective collective, std::size_t moved) {
 bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::Work& question) {
   asked_ = {};
   ErrorCode error_code = ErrorCode::none;
-  if (!leaving_.begin() && !leaving_.may_go_on()) {
+  if (!begin(collective, work)) {
     error_code = refuse(collective, work);
   } else {
-    fabric_.begin(CallSignature{collective, work.root, work.op, work.bytes()}.encode());
     provider_.begin_call(false);
     if (perform(Collective::allreduce, question)) {
       leaving_.end();
@@ -276,8 +284,7 @@ bool tells(ErrorCode error_code) {
 ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
   const ErrorCode error_code = reporter_.error_code();
   if (across_ != nullptr) {  // members on other nodes could not agree on what to leave to the MPI
-    leaving_.end();
-    leaving_.break_off();
+    leaving_.lose();
     across_->end(tells(error_code));
     return told(error_code);
   }
@@ -287,12 +294,10 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
   }
   // After a mix-up with nonblocking calls the reporter has set this.
   const bool broken = desk().ended(segment::Ending::broken);
-  if (error_code == ErrorCode::lost || broken) {
-    leaving_.end();
-    leaving_.break_off();
-  } else {
+  if (error_code == ErrorCode::lost || broken)
+    leaving_.lose();
+  else
     leaving_.stop(error_code == ErrorCode::truncated);
-  }
   return told(error_code);
 }
 
@@ -354,7 +359,7 @@ void TeamMember::fall(Pending& first) {
   if (across_ != nullptr)  // as in fail()
     background_->queue.end_messages(tells(first.error_code));
   if (first.error_code == ErrorCode::lost || across_ != nullptr)
-    leaving.break_off();
+    leaving.break_off(first.number);
   else
     leaving.stop_at(first.error_code == ErrorCode::peer_error ? 0 : first.number, truncated);
 }

@@ -63,6 +63,8 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
                                std::size_t moved);
   [[nodiscard]] bool only_kernel_reaches(const coll::Work& work) const;
   [[nodiscard]] bool perform(Collective collective, const coll::Work& work);
+  // False: the call is not to be made, and refuse() ends it.
+  [[nodiscard]] bool begin(Collective collective, const coll::Work& work);
   void count(Collective collective, std::size_t moved);
   [[nodiscard]] bool ask(Collective collective, const coll::Work& work, const coll::Work& question);
   [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }

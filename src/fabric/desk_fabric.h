@@ -3,6 +3,7 @@
 //   Await<Condition>     an awaiter made of {provider, condition}; it may stay suspended for ever
 //                        when an error has been met, and the collective then is not done
 //   wake(word, sleepers), mismatch(peer, theirs, mine), truncation(peer, sent, room)
+//   withdrawn(peer)      that member has failed in this call, and its buffers are not to be touched
 //   may_fold()           whether this thread may apply the operation of a late reduction
 //   has_read_in_vain()   whether memory that was read or written may have been that of a peer that
 //                        has gone; the provider then has failed
@@ -51,9 +52,12 @@ class DeskFabric {
   [[nodiscard]] const choice::Costs& costs() const { return *costs_; }
   void set_costs(const choice::Costs& costs) { costs_ = &costs; }
 
-  // A collective begins; `call` says which, and must be the same on every member.
-  void begin(std::uint64_t call) {
+  // A collective begins; `call` says which, and must be the same on every member. `wary`: its
+  // number, if members may have withdrawn from it (fabric/inside.h).
+  void begin(std::uint64_t call, std::uint64_t wary = 0) {
     call_ = call;
+    wary_ = wary;
+    expected_ = wary == 0 ? call : call ^ expects_none;
     first_step_ = step_ + 1;
   }
   // A collective that is a part of this one begins: what comes before is over for whoever gets
@@ -111,10 +115,7 @@ class DeskFabric {
     }
     [[nodiscard]] bool accept() const {
       const std::uint64_t call = line().call;
-      if (call == fabric->call_) [[likely]]
-        return true;
-      fabric->provider_.mismatch(peer, call, fabric->call_);
-      return false;
+      return call == fabric->expected_ || fabric->look_into(peer, call);
     }
     const std::byte* resume() const { return line().payload; }
   };
@@ -286,6 +287,8 @@ class DeskFabric {
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return provider_.scratch(bytes); }
 
  private:
+  // Where it is changed in a call, no line has that call: all members set it alike.
+  static constexpr std::uint64_t expects_none = std::uint64_t{1} << 63;
   static constexpr std::uint64_t count_mask = (std::uint64_t{1} << segment::share_count_bits) - 1;
 
   // Whether a word of a Share is about `step`; it holds the step without its uppermost bits.
@@ -305,6 +308,18 @@ class DeskFabric {
     return false;
   }
 
+  // Whether a line of that call may be used, although it is not what was expected.
+  [[nodiscard, gnu::noinline]] bool look_into(int peer, std::uint64_t call) {
+    if (call != call_) {
+      provider_.mismatch(peer, call, call_);
+      return false;
+    }
+    const Desk& desk = *desks_[static_cast<std::size_t>(peer)];
+    if (desk.withdrawn.load(std::memory_order_acquire) != wary_) return true;
+    provider_.withdrawn(peer);
+    return false;
+  }
+
   template <class Condition>
   auto await(Condition condition) {
     return typename Provider::template Await<Condition>{provider_, condition};
@@ -318,6 +333,8 @@ class DeskFabric {
   const choice::Costs* costs_ = &choice::usual;
   Step everyone_done_;  // every peer is known to have finished this one
   std::uint64_t call_ = 0;
+  std::uint64_t expected_ = 0;  // what lines are compared with first
+  std::uint64_t wary_ = 0;
 };
 
 }  // namespace tutti::fabric

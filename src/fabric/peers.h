@@ -69,6 +69,9 @@ class Peers {
   void truncation(int peer, std::size_t sent, std::size_t room) {
     if (!fail()) emergencies_.truncation(emergencies_.context, peer, sent, room);
   }
+  void withdrawn(int peer) {
+    if (!fail()) emergencies_.peer_error(emergencies_.context, peer);
+  }
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // From now on no collective begins or goes on; another thread may be in one. Returns whether this
   // had failed before.

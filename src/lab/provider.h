@@ -21,6 +21,7 @@ class MappedProvider {
   void end_work() {}
   void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
   void truncation(int, std::size_t, std::size_t) { std::abort(); }
+  void withdrawn(int) { std::abort(); }
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
     return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};

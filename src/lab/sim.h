@@ -59,6 +59,7 @@ class SimProvider {
   void end_work() {}
   void mismatch(int peer, std::uint64_t theirs, std::uint64_t mine);
   void truncation(int peer, std::size_t sent, std::size_t room);
+  void withdrawn(int) { std::abort(); }  // members are never wary here
 
   // How this rank's buffers can be reached is drawn anew for each of them.
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true);

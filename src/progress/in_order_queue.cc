@@ -48,7 +48,8 @@ InOrderQueue::InOrderQueue(std::vector<fabric::Peers::Peer> peers, memory::Trans
       desks_(desks),
       fall_(fall),
       plans_(std::move(plans)),
-      fabric_(provider_, desks_, rank) {
+      fabric_(provider_, desks_, rank),
+      inside_(&fabric::Desk::running, desks_, rank, provider_, wait_policy.asymmetric_fence) {
   fabric_.set_costs(plans_->costs);
   if (others != nullptr) leading_ = std::make_unique<Leading>(*others, fabric_, *plans_);
 }
@@ -67,7 +68,8 @@ void InOrderQueue::end_messages(bool tells) {
 }
 
 void InOrderQueue::start(Operation& operation) {
-  fabric_.begin(operation.call);
+  const bool wary = !inside_.enter(operation.number);
+  fabric_.begin(operation.call, wary ? operation.number : 0);
   provider_.begin_call(operation.work.timed, operation.work.operands != nullptr);
   if (leading_ != nullptr) {
     const auto algorithm =
@@ -101,9 +103,7 @@ bool InOrderQueue::may_conclude() const {
 
 bool InOrderQueue::go_on(OperationList& finished) {
   if (provider_.failed()) {
-    if (!may_conclude()) return false;
-    conclude(finished);
-    return true;
+    return may_conclude() && conclude(finished);
   }
   if (!task_) {
     start(*operations_.first());
@@ -114,27 +114,49 @@ bool InOrderQueue::go_on(OperationList& finished) {
   }
   if (!provider_.failed() && !task_->done()) return true;
   (void)provider_.has_read_in_vain();  // then it has failed now
-  if (!may_conclude()) return false;
-  conclude(finished);
-  return true;
+  return may_conclude() && conclude(finished);
 }
 
 void InOrderQueue::look_after(OperationList& finished) {
+  if (fell_) return;
   const bool rank_waits = provider_.driver() == fabric::Executor::rank;
   const bool asks_now = asks() && may_ask(provider_.driver());
   const bool in_vain = watch_.word != nullptr
                            ? provider_.in_vain(watch_, rank_waits)
                            : asks_now && provider_.is_left_behind(desks_, rank_waits);
-  if (in_vain && may_conclude()) conclude(finished);
+  if (in_vain && may_conclude()) (void)conclude(finished);
+}
+
+// Only the first one that fails had begun. What comes later is told the same.
+void InOrderQueue::fall(Operation& first) {
+  fell_ = true;
+  if (!withdrawn_) {
+    inside_.leave(first.number);
+    inside_.withdraw(first.number);
+    withdrawn_ = first.number;
+  }
+  if (fall_.fall != nullptr)
+    fall_.fall(fall_.context, first);
+  else
+    desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
+  inside_.fence();
+}
+
+bool InOrderQueue::is_out_of_use() {
+  watch_ = {};
+  const auto* word = inside_.in_use(*withdrawn_);
+  // Nobody wakes those who sleep on it, but their naps are short.
+  if (word != nullptr)
+    watch_ = {word, &desks_[0]->sleepers, word->load(std::memory_order_relaxed), 0, desks_};
+  return word == nullptr;
 }
 
 // The first operation has ended. After an error all of them have.
-void InOrderQueue::conclude(OperationList& finished) {
+bool InOrderQueue::conclude(OperationList& finished) {
   const bool failed = provider_.failed();
-  if (failed && fall_.fall != nullptr)
-    fall_.fall(fall_.context, *operations_.first());
-  else if (failed)
-    desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
+  if (failed && !fell_) fall(*operations_.first());
+  if (failed && !is_out_of_use()) return false;
+  if (!failed) inside_.leave(operations_.first()->number);
   task_.reset();
   watch_ = {};
   if (!failed) {  // else peers may still be reading or writing
@@ -151,6 +173,8 @@ void InOrderQueue::conclude(OperationList& finished) {
     if (trace::on()) operation.ended = trace::now();
     finished.push(operation);
   } while (failed && !operations_.empty());
+  fell_ = false;
+  return true;
 }
 
 }  // namespace tutti::progress

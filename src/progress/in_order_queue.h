@@ -11,6 +11,7 @@
 
 #include "choice/plans.h"
 #include "coll/leaders/way.h"
+#include "fabric/inside.h"
 #include "fabric/messages.h"
 #include "fabric/node_map.h"
 #include "fabric/suspending.h"
@@ -82,17 +83,23 @@ class InOrderQueue {
   bool go_on(OperationList& finished);
   [[nodiscard]] bool may_conclude() const;
   void start(Operation& operation);
-  void conclude(OperationList& finished);
+  // False: after an error others still use the buffers of the first operation.
+  bool conclude(OperationList& finished);
+  [[nodiscard]] bool is_out_of_use();
+  void fall(Operation& first);
 
   fabric::SuspendingProvider provider_;
   std::span<fabric::Desk* const> desks_;
   Fall fall_;
   std::shared_ptr<const choice::Plans> plans_;
   fabric::SuspendingFabric fabric_;
+  fabric::Inside inside_;
   std::unique_ptr<Leading> leading_;  // where there are other nodes
   OperationList operations_;          // the first is under way once task_ is there
   std::optional<fabric::Task> task_;
   fabric::Watch watch_;
+  bool fell_ = false;  // the first operation has, and buffers may still be in use
+  std::optional<std::uint64_t> withdrawn_;  // from which operation
 };
 
 }  // namespace tutti::progress

@@ -17,8 +17,9 @@ class InOrderQueue;
 struct Operation {
   coll::Collective collective = coll::Collective::barrier;
   coll::Work work;
-  std::uint64_t call = 0;  // the same on all members, see fabric/desk_fabric.h
-  std::size_t bytes = 0;   // that this rank moves
+  std::uint64_t call = 0;    // the same on all members, see fabric/desk_fabric.h
+  std::uint64_t number = 0;  // the same on all members, of its start: see engine/leaving.h
+  std::size_t bytes = 0;     // that this rank moves
   InOrderQueue* queue = nullptr;
   std::shared_ptr<const void> owner;  // of the queue
 

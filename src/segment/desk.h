@@ -83,6 +83,11 @@ struct Desk {
   std::atomic<std::uint64_t> stopped;
   // The call in which the owner had too little room for what was sent; or 0.
   std::atomic<std::uint64_t> cut;
+  // The call in which the owner has failed: its buffers are the program's again; or 0.
+  std::atomic<std::uint64_t> withdrawn;
+  // Of nonblocking collectives, whose `calls` are starts: the same as `calls`, for the one that is
+  // under way. Written by the thread that drives.
+  alignas(line_bytes) std::atomic<std::uint64_t> running;
   // How many members sleep on a word of this desk: the owner wakes them when it changes one.
   alignas(line_bytes) std::atomic<std::uint32_t> sleepers;
   // A member has revoked the team. It says so on every desk before it sets `failed`.

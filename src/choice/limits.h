@@ -64,9 +64,14 @@ inline constexpr std::size_t bounce_bytes = 256 * kib;
 // to 1.3 times the time.
 inline constexpr int calls_before_meeting = 32;
 
-// A message of a pipeline: a smaller one costs more to start than it gains in overlap. A Bcast or
-// Reduce of more pieces than half of the nodes goes along a chain of the leaders, else down a tree.
+// A message of a pipeline at most.
 inline constexpr std::size_t wire_piece_bytes = 512 * kib;
+// One of a Bcast, Reduce or Scan at least. In between it has as many bytes as make a chain of the
+// leaders fastest, if to start a message and a stage on the node takes as long as to send so many
+// (coll/leaders/tree.h). On networks that are simulated, and in the rig at 1 and 10 Gbit/s, that is
+// 4 to 30 KiB, and half or twice as many cost little.
+inline constexpr std::size_t least_wire_piece_bytes = 32 * kib;
+inline constexpr std::size_t wire_start_bytes = 8 * kib;
 // An Allreduce is exchanged whole, in as few messages as can be, as long as all rounds together
 // carry few bytes; a larger one in halves, in twice as many messages; and one that has many for
 // each node in slices, one a node, along a ring, where the transfers overlap with what is done on

@@ -5,7 +5,7 @@ with Cluster(hosts=3) as cluster:
     result = cluster.run(OPENMPI, Layout((3, 2, 1)), ["./program"])
 
 cluster.py --hosts 4 --per-host 2 --mpi openmpi [--layout 3+2+1|cyclic] [--preload LIBRARY]
-           [--env NAME=VALUE]... [--limit SECONDS] -- PROGRAM [ARGUMENT]...
+           [--env NAME=VALUE]... [--limit SECONDS] [--rate 1gbit] -- PROGRAM [ARGUMENT]...
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ TOOLS = {
     "nsenter": "util-linux",
     "mount": "mount",
     "ip": "iproute2",
+    "tc": "iproute2",
     "hostname": "hostname",
 }
 LIMIT_S = 120.0
@@ -53,8 +54,10 @@ class Result:
 class Cluster:
     """The hosts; they and all that runs on them vanish with this process, however it ends."""
 
-    def __init__(self, hosts: int) -> None:
+    def __init__(self, hosts: int, rate: str = "") -> None:
+        """`rate`: of each host's link, such as "1gbit"; else as fast as the machine copies."""
         self.names = NAMES[:hosts]
+        self.rate = rate
 
     def __enter__(self) -> Cluster:
         for tool, package in TOOLS.items():
@@ -81,6 +84,7 @@ class Cluster:
                     *namespaces,
                     sys.executable,
                     str(HERE / "hosts.py"),
+                    self.rate,
                     *self.names,
                 ],
                 stdin=theirs.fileno(),
@@ -163,6 +167,7 @@ def main() -> int:
     parser.add_argument("--preload", metavar="LIBRARY", help="into the ranks")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--limit", type=float, metavar="SECONDS")
+    parser.add_argument("--rate", default="", help="of each host's link, as tc says it: 1gbit")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     variables = dict(setting.split("=", 1) for setting in options.env)
@@ -170,7 +175,7 @@ def main() -> int:
         variables["LD_PRELOAD"] = str(Path(options.preload).resolve())
     layout = chosen_layout(options)
     try:
-        with Cluster(len(layout.counts)) as cluster:
+        with Cluster(len(layout.counts), options.rate) as cluster:
             run = cluster.run(
                 mpis[options.mpi], layout, options.command, variables, options.limit, (0, 1, 2)
             )

@@ -6,7 +6,9 @@ input, by the hosts' stand_in_ssh through a socket in the file system. When clus
 it does, that standard input ends; so does this process, and the kernel ends all that is in its
 namespaces, and them.
 
-    hosts.py NAME...
+    hosts.py RATE NAME...
+
+RATE is what each host's link carries in each direction, in tc's words ("1gbit"), or "".
 """
 
 from __future__ import annotations
@@ -78,7 +80,12 @@ def say(*words: str) -> None:
     subprocess.run(words, check=True)
 
 
-def make_host(name: str, address: str) -> Host:
+def limit(rate: str) -> list[str]:
+    """How an interface sends no more than that. What waits is queued, and none is dropped."""
+    return ["root", "tbf", "rate", rate, "burst", "128kb", "limit", "64mb"]
+
+
+def make_host(name: str, address: str, rate: str) -> Host:
     namespaces = ["--net", "--uts", "--ipc", "--mount", "--pid", "--fork"]
     words = ["unshare", *namespaces, "sh", "-c", HOST, "sh", name]
     maker = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -92,10 +99,13 @@ def make_host(name: str, address: str) -> Host:
     say("ip", "link", "set", name, "master", "bridge", "up")
     say(*host.enter("/", ["ip", "addr", "add", f"{address}/24", "dev", INTERFACE]))
     say(*host.enter("/", ["ip", "link", "set", INTERFACE, "up"]))
+    if rate:
+        say("tc", "qdisc", "add", "dev", name, *limit(rate))
+        say(*host.enter("/", ["tc", "qdisc", "add", "dev", INTERFACE, *limit(rate)]))
     return host
 
 
-def make_hosts(names: list[str]) -> dict[str, Host]:
+def make_hosts(rate: str, names: list[str]) -> dict[str, Host]:
     say("mount", "-t", "tmpfs", "tmpfs", "/run")
     for folder in (TMPDIR, "/run/sys"):
         Path(folder).mkdir()
@@ -104,7 +114,7 @@ def make_hosts(names: list[str]) -> dict[str, Host]:
     Path("/run/hosts").write_text("\n".join(lines) + "\n")
     say("ip", "link", "add", "bridge", "type", "bridge")
     say("ip", "link", "set", "bridge", "up")
-    return {name: make_host(name, address) for name, address in addresses.items()}
+    return {name: make_host(name, address, rate) for name, address in addresses.items()}
 
 
 def others(spared: set[int]) -> list[int]:
@@ -189,7 +199,7 @@ def serve_rig(hosts: dict[str, Host], control: socket.socket) -> None:
 
 def main() -> None:
     control = socket.socket(fileno=os.dup(0))
-    hosts = make_hosts(sys.argv[1:])
+    hosts = make_hosts(sys.argv[1], sys.argv[2:])
     threading.Thread(target=serve_all_ssh, args=(hosts,), daemon=True).start()
     control.send(b"ready")
     serve_rig(hosts, control)

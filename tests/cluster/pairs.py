@@ -2,10 +2,14 @@
 """Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
 
 pairs.py [--rounds N] [--seconds S] [--nodes auto] [--only Alltoall] [--sizes 8,1024]
-    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall
+         [--rate 1gbit]
+    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall,
+    with --rate -nodes-1gbit
 
 Run it alone. The hosts share this machine's cores: what is compared is how much work there is, and
-who waits how. It says little of real networks.
+who waits how. It says little of real networks. With a --rate of each host's link, large messages
+take as long as they do on a network that has no more. Then there are only hosts of two ranks, and
+each MPI as it performs best.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ SETTINGS: dict[str, dict[str, dict[str, str]]] = {
         "impi": {"I_MPI_WAIT_MODE": "1"},
     },
 }
+BEST = {"openmpi": "told to yield", "mpich": "as it comes", "impi": "told to yield"}
 LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
 
 
@@ -55,8 +60,9 @@ def page(record: dict) -> str:
         f" (TUTTI_NODES={record['nodes']})",
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
-        f" {record['machine']['cores']} cores. Times in us: the MPI's, Tutti's, and how many times"
-        " as fast that is.",
+        f" {record['machine']['cores']} cores."
+        + (f" Each host's link carries {record['rate']}/s." if record["rate"] else "")
+        + " Times in us: the MPI's, Tutti's, and how many times as fast that is.",
     ]
     for run in record["runs"]:
         ratios = [bare / tutti for name, _, bare, tutti in run["points"] if "-" not in name]
@@ -84,14 +90,17 @@ def main() -> int:
     parser.add_argument("--nodes", choices=["1", "auto"], default="1", help="TUTTI_NODES")
     parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
+    parser.add_argument("--rate", default="", help="of each host's link, as tc says it: 1gbit")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
-    record = {**head(machine.describe()), "nodes": options.nodes, "runs": []}
+    record = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate, "runs": []}
     words = [options.rounds, options.seconds, options.only or "all", *options.sizes.split(",")]
-    with Cluster(hosts=4) as cluster:
-        for layout in LAYOUTS:
+    with Cluster(4, options.rate) as cluster:
+        for layout in LAYOUTS[:1] if options.rate else LAYOUTS:
             for settings, mpis in SETTINGS.items():
                 for mpi in [each for each in MAIN if each.name in mpis]:
+                    if options.rate and settings != BEST[mpi.name]:
+                        continue
                     print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
                     variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}
                     points = measure(cluster, mpi, layout, variables, words)
@@ -99,6 +108,7 @@ def main() -> int:
                     record["runs"].append(run | {"points": points})
     kind = "-nodes" if options.nodes == "1" else "-nodes-auto"
     kind += f"-{options.only.lower()}" if options.only else ""
+    kind += f"-{options.rate}" if options.rate else ""
     path = str(options.results / (machine.file_name(record["machine"]) + kind))
     write(path, record, page(record))
     print(f"Written to {path}.json and .md")

@@ -29,6 +29,8 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest() + 1));
   way.doubled_bytes = std::size_t{1} << random() % 16;
   way.halved_bytes = way.paired_bytes = std::size_t{1} << random() % 16;
+  way.least_piece_bytes = std::size_t{64} << random() % 10;
+  way.start_bytes = std::size_t{1} << random() % 12;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
   way.grain_bytes = std::size_t{1} << random() % 13;
@@ -105,6 +107,23 @@ TEST(LargeBlocks, PassLeadersInPieces) {
       EXPECT_FALSE(coll::leaders::fit_leaders(fabric::NodeMap(hosts, 0), {.count = bytes}));
       EXPECT_EQ(play(scene, hosts, random, false), "") << seed;
     }
+}
+
+// A chain in pieces is as fast as the longest stage of it. Fewer bytes go down a tree.
+TEST(Pipelines, SuitTheirLength) {
+  const auto is = [](std::size_t bytes, int nodes, std::size_t piece, bool chain) {
+    const coll::leaders::Pipeline pipeline({}, bytes, nodes);
+    return pipeline.piece_bytes == piece && pipeline.chain == chain;
+  };
+  constexpr std::size_t kib = 1024, mib = kib * kib;
+  EXPECT_TRUE(is(0, 4, 32 * kib, false));
+  EXPECT_TRUE(is(64 * kib, 4, 32 * kib, false));
+  EXPECT_TRUE(is(96 * kib, 4, 32 * kib, true));
+  EXPECT_TRUE(is(mib, 4, 64 * kib, true));
+  EXPECT_TRUE(is(mib, 64, 32 * kib, false));
+  EXPECT_TRUE(is(16 * mib, 4, 256 * kib, true));
+  EXPECT_TRUE(is(16 * mib, 64, 32 * kib, true));
+  EXPECT_TRUE(is(std::size_t{1} << 40, 4096, 512 * kib, true));
 }
 
 // What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.

@@ -139,7 +139,9 @@ TEST(Cluster, GivesTheSequentialResults) {
                            cluster.map(rank),
                            *plans.back(),
                            false,
-                           {.halved_bytes = 4096,
+                           {.least_piece_bytes = 512,
+                            .start_bytes = 64,
+                            .halved_bytes = 4096,
                             .leaders = 1 + static_cast<int>(seed % 3),
                             .slice_bytes = 4096,
                             .part_bytes = 256}});

@@ -11,8 +11,10 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 Task bcast(Members<F, W>& all, const Work& work) {
   auto* const data = static_cast<std::byte*>(work.recv);
-  const std::size_t bytes = work.bytes(), piece = limits::wire_piece_bytes;
-  const Tree tree(all.map, work.root, divide_up(bytes, piece));
+  const std::size_t bytes = work.bytes();
+  const Pipeline pipeline(all.way, bytes, all.map.nodes());
+  const std::size_t piece = pipeline.piece_bytes;
+  const Tree tree(all.map, work.root, pipeline.chain);
   const bool leads = all.leads(work.root), hears = leads && tree.parent() != nobody;
   const auto length = [&](std::size_t begin) { return std::min(piece, bytes - begin); };
   Ticket next = hears ? all.wire.receive(tree.parent(), data, length(0)) : 0, last = next;

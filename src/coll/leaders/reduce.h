@@ -21,9 +21,10 @@ struct Places {
 template <Fabric F, Wire W>
 Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
-  const std::size_t most = std::max<std::size_t>(1, limits::wire_piece_bytes / element);
+  const Pipeline pipeline(all.way, work.bytes(), all.map.nodes());
+  const std::size_t most = std::max<std::size_t>(1, pipeline.piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
-  const Tree tree(all.map, work.root, pieces);
+  const Tree tree(all.map, work.root, pipeline.chain);
   const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
   const std::size_t children = leads ? tree.children().size() : 0;
   const auto part = [&](std::size_t piece) {

@@ -8,7 +8,7 @@
 // 1986). Large vectors go along a chain of the nodes, in pieces.
 #pragma once
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/tree.h"
 #include "coll/scan/line.h"
 
 namespace tutti::coll::leaders {
@@ -24,9 +24,10 @@ class Prefixes {
         nodes_(all.map.nodes()),
         last_(all.map.members(me_).back()),
         speaks_(last_ == all.map.rank()),
-        most_(std::max<std::size_t>(1, limits::wire_piece_bytes / work.element_bytes)),
+        pipeline_(all.way, work.bytes(), nodes_),
+        most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
-        chain_(pieces_ > 1 && 2 * pieces_ > static_cast<std::size_t>(nodes_)),
+        chain_(pipeline_.chain),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),
         memory_(all.wire.scratch((speaks_ ? 5 : 1) * place_bytes_)) {}
 
@@ -40,6 +41,10 @@ class Prefixes {
   }
 
  private:
+  // Doubling has no pipeline: more pieces are more rounds.
+  [[nodiscard]] std::size_t piece_bytes() const {
+    return pipeline_.chain ? pipeline_.piece_bytes : limits::wire_piece_bytes;
+  }
   [[nodiscard]] std::byte* place(std::size_t index) const { return memory_ + index * place_bytes_; }
   // Of the chain, two pieces are under way.
   [[nodiscard]] std::byte* heard(std::size_t piece) const { return place(piece % 2); }
@@ -126,6 +131,7 @@ class Prefixes {
   int me_, nodes_;
   int last_;     // of this node's members
   bool speaks_;  // it is this one
+  Pipeline pipeline_;
   std::size_t most_, pieces_;
   bool chain_;
   std::size_t place_bytes_;

@@ -11,14 +11,30 @@
 
 namespace tutti::coll::leaders {
 
+// In what pieces a message passes `nodes` nodes, and whether along a chain.
+struct Pipeline {
+  std::size_t piece_bytes;
+  bool chain;
+
+  // A chain takes N - 2 pieces longer than the message has. If starting a piece takes as long as s
+  // bytes, m bytes in pieces of p take (N - 2 + m / p) (p + s), which is least at p^2 = m s / (N -
+  // 2). A chain pays if it is full most of the time.
+  Pipeline(const Way& way, std::size_t bytes, int nodes) : piece_bytes(way.least_piece_bytes) {
+    const auto too_long = [&](std::size_t piece) {
+      return piece * piece * static_cast<std::size_t>(std::max(1, nodes - 2)) >
+             bytes * way.start_bytes;
+    };
+    while (piece_bytes < limits::wire_piece_bytes && !too_long(2 * piece_bytes)) piece_bytes *= 2;
+    const std::size_t pieces = divide_up(bytes, piece_bytes);
+    chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
+  }
+};
+
 class Tree {
  public:
-  // `pieces`: in how many the message goes. A chain pays if it has enough to be full most of the
-  // time.
-  Tree(const NodeMap& map, int root, std::size_t pieces)
+  Tree(const NodeMap& map, int root, bool chain)
       : map_(map), root_(root), me_((map.node() - map.node_of(root) + map.nodes()) % map.nodes()) {
     const int nodes = map.nodes();
-    const bool chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
     if (me_ != 0) parent_ = leader(chain ? me_ - 1 : me_ & (me_ - 1));
     if (chain) {
       if (me_ + 1 < nodes) add(me_ + 1);

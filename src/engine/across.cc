@@ -13,7 +13,7 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 }  // namespace
 
 bool Across::performs(coll::Collective collective, bool blocking) const {
-  return algorithm_of(collective) != nullptr && (blocking || !contested_);
+  return algorithm_of(collective) != nullptr && (blocking || starts_);
 }
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {

@@ -26,6 +26,7 @@ class Across {
         plans_(plans),
         strict_(links.strict),
         contested_(links.contested),
+        starts_(links.starts),
         background_{map_, std::move(links.background_messages), links.any_thread, links.way} {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
@@ -60,7 +61,7 @@ class Across {
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
-  bool strict_, contested_;
+  bool strict_, contested_, starts_;
   std::unordered_map<std::uint32_t, choice::Contest> contests_;
   progress::OtherNodes background_;
 };

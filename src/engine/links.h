@@ -16,8 +16,8 @@ struct Links {
   std::shared_ptr<fabric::Messages> messages, background_messages;
   bool any_thread = false;  // may send and receive the latter, or only the rank's own
   bool strict = false;      // as Node::strict(), but of all nodes
-  // Blocking collectives are the MPI's where that is faster, and nonblocking ones always.
-  bool contested = false;
+  bool contested = false;   // blocking collectives are the MPI's where that is faster
+  bool starts = true;       // nonblocking ones are Tutti's
   coll::leaders::Way way = {};
 };
 

@@ -62,10 +62,13 @@ void Communicators<H>::join_world() {
         .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
         .packed_bytes = options().packed};
     const int node = node_ != nullptr ? node_->member(0).rank : -1;
-    links_.open(served ? node : -1, contested, way, engine::Node::claim(node));
+    const bool has_core = node_ != nullptr && node_->progress().is_served();
+    links_.open(served ? node : -1, contested, has_core, way, engine::Node::claim(node));
     if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
   }
-  (void)name_state(native_.world, 1);
+  CommState* const all = name_state(native_.world, 1);
+  // Its first collectives may be nonblocking ones.
+  if (all != nullptr && links_.in_background()) settle(native_.world, *all, Collective::barrier);
 }
 
 // Nothing to do where MPI_Init was not seen.
@@ -176,8 +179,7 @@ bool Communicators<H>::puts_off(CommState& state, std::optional<Collective> coll
     return true;
   }
   const bool tuttis = computes(*collective) && state.spread == CommState::Spread::together;
-  if (!links_.is_contested() || tuttis || state.put_off == limits::calls_before_meeting)
-    return false;
+  if (links_.starts() || tuttis || state.put_off == limits::calls_before_meeting) return false;
   ++state.put_off;
   state.why = not_met;
   return true;
@@ -259,6 +261,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = links_.is_contested(),
+      .starts = links_.starts(),
       .way = links_.way(),
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));

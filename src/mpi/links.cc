@@ -154,14 +154,14 @@ bool TaggedMessages<H>::is_called_off() {
 }
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way,
+void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
                          const topology::Claim& claim) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
-    std::int32_t leaders;
+    std::int32_t leaders, has_core;
     std::int64_t packed_bytes;
     topology::Claim claim;
   };
@@ -169,6 +169,7 @@ void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way
                   native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
                   contested ? std::int16_t{1} : std::int16_t{0},
                   way.leaders,
+                  has_core ? 1 : 0,
                   static_cast<std::int64_t>(way.packed_bytes),
                   claim};
   std::vector<Said> said(static_cast<std::size_t>(size));
@@ -184,6 +185,7 @@ void WorldLinks<H>::open(int host, bool contested, const coll::leaders::Way& way
   shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
+  have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; });
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };

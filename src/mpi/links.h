@@ -115,9 +115,11 @@ class WorldLinks {
 
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
-  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `way`: what
-  // rank 0 says is so on all. `claim`: of this rank, on its cores.
-  void open(int host, bool contested, const coll::leaders::Way& way, const topology::Claim& claim);
+  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `has_core`: its
+  // progress thread has a core of its own. `way`: what rank 0 says is so on all. `claim`: of this
+  // rank, on its cores.
+  void open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
+            const topology::Claim& claim);
   // Whether ranks of this node share cores with those of others, as far as open() has heard.
   [[nodiscard]] bool shares_cores() const { return shares_cores_; }
   // Collective over MPI_COMM_WORLD.
@@ -128,6 +130,13 @@ class WorldLinks {
   // Whether a rank of the world has MPI_THREAD_SERIALIZED or less.
   [[nodiscard]] bool is_serialized() const { return serialized_; }
   [[nodiscard]] bool is_contested() const { return contested_; }
+  // Whether all ranks have a thread that may send and receive while they compute or wait for
+  // something else: nobody then waits for a leader that brings nothing forward.
+  [[nodiscard]] bool in_background() const {
+    return !hosts_.empty() && have_cores_ && !serialized_;
+  }
+  // Whether nonblocking collectives are Tutti's.
+  [[nodiscard]] bool starts() const { return !contested_ || in_background(); }
   [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
@@ -154,7 +163,7 @@ class WorldLinks {
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
-  bool serialized_ = false, contested_ = false, shares_cores_ = false;
+  bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false;
   coll::leaders::Way way_;
   H comm_{};
   Tags tags_;

@@ -14,6 +14,9 @@ struct Settings {
   std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
   bool dedicated = false;                // no rank runs there
   segment::WaitPolicy wait_policy = {};  // of the rank
+
+  // Whether the thread has a core for itself.
+  [[nodiscard]] bool is_served() const { return thread && dedicated; }
 };
 
 }  // namespace tutti::progress

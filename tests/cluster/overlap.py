@@ -15,29 +15,26 @@ import sys
 from pathlib import Path
 
 from cluster import Cluster
-from launchers import Layout
 from records import machine
 from records.recording import head, write
 from rig import ROOT
 from rig.mpis import LIBRARY, MAIN, Mpi
+from spanning import ALONE, BOUND
 
 SIZES = [8, 65536, 1 << 20]
-LAYOUT = Layout((1, 1))
 # Told to yield: the cores of both hosts are the same ones.
 SETTINGS: dict[str, dict[str, str]] = {
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
     "impi": {"I_MPI_WAIT_MODE": "1", "I_MPI_PIN": "0"},
 }
-# Each host's rank has a core that no other one has.
-BOUND = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"', "sh"]
 
 
 def measure(cluster: Cluster, mpi: Mpi, rounds: int) -> list[list[str]]:
     """The words of each line that overlap.cc prints."""
-    variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", **SETTINGS.get(mpi.name, {})}
+    variables = {"LD_PRELOAD": str(LIBRARY), **SETTINGS.get(mpi.name, {})}
     program = str(mpi.compile("../cluster/overlap.cc", "-O2"))
     words = [*BOUND, program, str(rounds), *map(str, SIZES)]
-    result = cluster.run(mpi, LAYOUT, words, variables, 300)
+    result = cluster.run(mpi, ALONE, words, variables, 300)
     if result.code != 0:
         raise SystemExit(f"{mpi.name}: {result.code}\n{result.output}")
     lines = [line.split() for line in result.output.splitlines()]
@@ -50,7 +47,7 @@ def page(record: dict) -> str:
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
         f" {record['machine']['cores']} cores. A rank on each host, MPI_THREAD_MULTIPLE,"
-        " TUTTI_NODES=1, a core of its own for the progress thread; Open MPI and Intel MPI told to"
+        " a core of its own for the progress thread; Open MPI and Intel MPI told to"
         " yield. us, medians of the slower rank: the call, the call with its MPI_Wait, and that"
         " with a sleep in between, in place of a computation. Hidden: the part of the shorter of"
         " communication and sleep that cost no time.",

@@ -31,6 +31,9 @@ QUIRKS = {
     "impi": {"I_MPI_THREAD_YIELD": "2"},
     "debian-openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
 }
+# Each host's rank has a core that no other one has, and its progress thread another one. The hosts
+# share two.
+BOUND = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"', "sh"]
 SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 

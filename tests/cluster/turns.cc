@@ -7,6 +7,7 @@
 
 #include "../mpi/bare.h"
 #include "../mpi/every.h"
+#include "../mpi/level.h"
 
 namespace {
 
@@ -70,7 +71,7 @@ void compute(unsigned steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  init_as_told(&argc, &argv);
   const int often = argc > 1 ? std::atoi(argv[1]) : 0;
   int rank, size, wrong = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "bare.h"
+#include "level.h"
 
 namespace {
 
@@ -285,7 +286,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--forget") == 0) forget = value != 0;
     if (std::strcmp(argv[i], "--meet") == 0) meet = value != 0;
   }
-  MPI_Init(&argc, &argv);
+  init_as_told(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

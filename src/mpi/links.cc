@@ -185,7 +185,8 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
   shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
-  have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; });
+  have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; }) &&
+                !topology::lack_free_cores(claims);
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };

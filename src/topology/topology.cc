@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tutti::topology {
 
@@ -31,6 +32,24 @@ bool overclaimed(std::span<const Claim> claims, std::int32_t node) {
   for (const Claim& claim : claims) ++ranks[claim.cores_id];
   return std::ranges::any_of(claims, [&](const Claim& claim) {
     return claim.node == node && ranks[claim.cores_id] > claim.cores;
+  });
+}
+
+bool lack_free_cores(std::span<const Claim> claims) {
+  struct Users {
+    std::size_t ranks = 0;
+    std::unordered_set<std::int32_t> nodes;
+  };
+  std::unordered_map<std::uint64_t, Users> users;
+  for (const Claim& claim : claims) {
+    Users& those = users[claim.cores_id];
+    ++those.ranks;
+    those.nodes.insert(claim.node);
+  }
+  return std::ranges::any_of(claims, [&](const Claim& claim) {
+    const Users& those = users[claim.cores_id];
+    return those.nodes.size() > 1 &&
+           those.ranks + those.nodes.size() > static_cast<std::size_t>(claim.cores);
   });
 }
 

@@ -17,11 +17,14 @@ from rig.mpis import INTEL, MAIN, MPICH, Mpi
 from spanning import ALONE, BOUND, SEVERAL, SHORT, changed_on, start, variables
 from suite_of_mpi4py import compare
 
-pytestmark = pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 2, reason="a rank and its thread want a core each"
-)
+CORES = len(os.sched_getaffinity(0))
+pytestmark = pytest.mark.skipif(CORES < 2, reason="a rank and its thread want a core each")
 # For the MPIs' own MPI_Init_thread.
 MULTIPLE = {"TUTTI_NODES": "auto", "TEST_THREADS": "3"}
+
+
+def few_cores(needed: int) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(needed <= CORES, reason="there are cores for all threads")
 
 
 def run(
@@ -53,9 +56,10 @@ def test_served(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     [
         (ALONE, [*BOUND, "env", "TEST_THREADS=1"]),
         (ALONE, [*BOUND, *changed_on("1", "export TUTTI_PROGRESS=none")]),
-        (SHORT, []),  # no core is free
+        pytest.param(SHORT, [], marks=few_cores(6)),  # no core is free
+        pytest.param(ALONE, [], marks=few_cores(4)),  # a free one is that of the other's rank
     ],
-    ids=["funneled", "one without a thread", "no core"],
+    ids=["funneled", "one without a thread", "no core", "shared"],
 )
 def test_left(cluster: Cluster, layout: Layout, change: list[str], tmp_path: Path) -> None:
     calls = run(cluster, MPICH, layout, [*change, *turns(MPICH)], "turns: 0 wrong", tmp_path)

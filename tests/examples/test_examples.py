@@ -66,9 +66,9 @@ def test_asp_bad_graph(asp, text, word, tmp_path) -> None:
     assert done.returncode != 0 and word in done.stderr
 
 
-def digits(mpi: str, ranks: int) -> dict[str, str]:
+def digits(mpi: str, ranks: int, *more: str) -> dict[str, str]:
     program = ROOT / "examples" / "digits" / "digits.py"
-    done = start(MPIS[mpi], ranks, sys.executable, program, "--epochs", 10)
+    done = start(MPIS[mpi], ranks, sys.executable, program, "--epochs", 10, *more)
     assert done.returncode == 0, done.stderr
     return dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
 
@@ -77,6 +77,11 @@ def test_digits_learns_the_same_on_every_mpi() -> None:
     results = [digits(name, 2) for name in MPIS]
     assert len({result["weights"] for result in results}) == 1
     assert float(results[0]["accuracy"]) > 0.95
+
+
+def test_digits_learns_the_same_in_the_background() -> None:
+    results = [digits("mpich", 2, *more) for more in ([], ["--overlap"])]
+    assert results[0]["weights"] == results[1]["weights"]
 
 
 def test_digits_on_more_ranks() -> None:

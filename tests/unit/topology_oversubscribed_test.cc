@@ -80,5 +80,19 @@ TEST(Overclaimed, WhereRanksOfSeveralNodesNeedTheSameCores) {
   EXPECT_TRUE(overclaimed(apart, 4));
 }
 
+TEST(FreeCores, AreOfAllNodesThatUseThem) {
+  const std::vector<Claim> alone = {{1, 2, 0}, {2, 2, 1}};  // each has a machine
+  EXPECT_FALSE(lack_free_cores(alone));
+  const std::vector<Claim> containers = {{1, 2, 0}, {1, 2, 1}};
+  EXPECT_TRUE(lack_free_cores(containers));
+  const std::vector<Claim> roomy = {{1, 4, 0}, {1, 4, 1}};
+  EXPECT_FALSE(lack_free_cores(roomy));
+  const std::vector<Claim> bound = {{1, 1, 0}, {2, 1, 1}};
+  EXPECT_FALSE(lack_free_cores(bound));
+  // That a node's own ranks have one left its placement knows.
+  const std::vector<Claim> full = {{1, 2, 0}, {1, 2, 0}, {2, 2, 1}, {2, 2, 1}};
+  EXPECT_FALSE(lack_free_cores(full));
+}
+
 }  // namespace
 }  // namespace tutti::topology

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times examples/digits --overlap between two of the rig's hosts, bare and under Tutti by turns.
+
+training.py [--pairs N] [--rate 1gbit] [--hidden N] [--epochs N]
+    writes results/DATE-MACHINE-nodes-training.json and .md
+
+Two hosts of a rank each, bound to a core, so that its progress thread has another one. With two
+cores in all that is the other host's, whose rank it disturbs. Run it alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from pathlib import Path
+
+from cluster import Cluster
+from overlap import SETTINGS
+from records import machine
+from records.recording import head, write
+from rig import ROOT
+from rig.examples import digits_words, parse_values, seconds
+from rig.mpis import LIBRARY, MAIN, Mpi
+from spanning import ALONE, BOUND
+
+
+def train(cluster: Cluster, mpi: Mpi, words: list[str], tutti: bool) -> dict[str, str]:
+    """What the program prints."""
+    variables = {**SETTINGS.get(mpi.name, {}), **({"LD_PRELOAD": str(LIBRARY)} if tutti else {})}
+    result = cluster.run(mpi, ALONE, [*BOUND, *words], variables, 120)
+    if result.code != 0:
+        raise SystemExit(f"{mpi.name}: {result.code}\n{result.output}")
+    return parse_values(iter(result.output.splitlines()))
+
+
+def page(record: dict) -> str:
+    lines = [
+        "# Training between two of the rig's hosts, sums in the background",
+        "",
+        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
+        f" {record['machine']['cores']} cores. `{record['words']}` on two hosts of a rank each,"
+        f" whose links carry {record['rate']}/s; TUTTI_NODES unset; Open MPI and Intel MPI told to"
+        " yield."
+        f" Seconds, medians of {record['pairs']} runs by turns, and the median of the ratios, bare"
+        " over Tutti. The weights are the same bits.",
+        "",
+        "| MPI | bare | Tutti | | in Iallreduce and its wait: bare | Tutti |",
+        "|---|---|---|---|---|---|",
+    ]
+    for run in record["runs"]:
+        bare, tutti = ([seconds(one["time"]) for one in run[side]] for side in ("bare", "tutti"))
+        ratio = statistics.median(a / b for a, b in zip(bare, tutti, strict=True))
+        waits = [
+            statistics.median(seconds(one["in Allreduce"]) for one in run[side])
+            for side in ("bare", "tutti")
+        ]
+        lines.append(
+            f"| {run['mpi']} | {statistics.median(bare):.2f} | {statistics.median(tutti):.2f} |"
+            f" {ratio:.2f}x | {waits[0]:.2f} | {waits[1]:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--rate", default="1gbit", help="of each host's link, as tc says it")
+    parser.add_argument("--hidden", default="6", help="layers of the network")
+    parser.add_argument("--epochs", default="6")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    options = parser.parse_args()
+    arguments = ["--epochs", options.epochs, "--hidden", options.hidden, "--overlap"]
+    words = [*digits_words(sys.executable), *arguments]
+    said = {"words": " ".join(words[1:]), "rate": options.rate, "pairs": options.pairs}
+    record = {**head(machine.describe()), **said, "runs": []}
+    with Cluster(2, options.rate) as cluster:
+        for mpi in MAIN:
+            print(mpi.name, flush=True)
+            run: dict = {"mpi": mpi.name, "bare": [], "tutti": []}
+            for _ in range(options.pairs):
+                run["bare"].append(train(cluster, mpi, words, False))
+                run["tutti"].append(train(cluster, mpi, words, True))
+            if len({one["weights"] for side in ("bare", "tutti") for one in run[side]}) != 1:
+                raise SystemExit(f"{mpi.name}: the weights differ: {run}")
+            record["runs"].append(run)
+    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes-training"))
+    write(path, record, page(record))
+    print(f"Written to {path}.json and .md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

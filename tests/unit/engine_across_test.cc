@@ -43,6 +43,7 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
       .any_thread = any_thread,
       .strict = strict,
       .contested = contested,
+      .starts = !contested,
       .way = {.doubled_bytes = 512, .halved_bytes = 4096, .leaders = 2, .part_bytes = 1},
   });
   const char* why = "";

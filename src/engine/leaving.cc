@@ -67,11 +67,11 @@ void Leaving::lose() {
   wait_for_those_inside();
 }
 
-void Leaving::stop_at(std::uint64_t number, bool cut) {
+void Leaving::stop_at(std::uint64_t number, bool told, bool cut) {
   if (cut) mine_.cut.store(number, std::memory_order_release);
-  if (number == 0) number = mine_.stopped.load(std::memory_order_acquire);
-  if (number == 0 || broken()) return break_off(number);
-  stop_from(number);
+  const std::uint64_t stopped = told ? mine_.stopped.load(std::memory_order_acquire) : number;
+  if (stopped == 0 || broken()) return break_off(number);
+  stop_from(stopped);
   mine_.fail(Ending::left);
 }
 
@@ -115,8 +115,8 @@ bool Leaving::leave(std::uint64_t ended) {
   return first_ != 0 && number_ >= first_;
 }
 
+// After stop_from().
 void Leaving::wait_for_those_inside() const {
-  inside_.fence();
   for (int tries = 0; inside_.in_use(number_) != nullptr; ++tries) pause(tries);
 }
 

@@ -64,9 +64,9 @@ class Leaving {
   void stop(bool cut);
   // The same, if the members cannot even leave together: whatever they call from now on fails.
   void lose();
-  // The same for nonblocking call `number`, whose start has ended or will. 0: another member has
-  // met the error. Any thread may call this.
-  void stop_at(std::uint64_t number, bool cut);
+  // The same for nonblocking call `number`, whose start has ended or will. `told`: another member
+  // has met the error. Any thread may call this.
+  void stop_at(std::uint64_t number, bool told, bool cut);
   // As lose(), but waits for nobody. Who comes to call `number` is wary; 0: to none. Any thread may
   // call this.
   void break_off(std::uint64_t number);

@@ -284,8 +284,8 @@ bool tells(ErrorCode error_code) {
 ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
   const ErrorCode error_code = reporter_.error_code();
   if (across_ != nullptr) {  // members on other nodes could not agree on what to leave to the MPI
-    leaving_.lose();
     across_->end(tells(error_code));
+    leaving_.lose();
     return told(error_code);
   }
   if (error_code == ErrorCode::peer_error) {
@@ -361,7 +361,7 @@ void TeamMember::fall(Pending& first) {
   if (first.error_code == ErrorCode::lost || across_ != nullptr)
     leaving.break_off(first.number);
   else
-    leaving.stop_at(first.error_code == ErrorCode::peer_error ? 0 : first.number, truncated);
+    leaving.stop_at(first.number, first.error_code == ErrorCode::peer_error, truncated);
 }
 
 void TeamMember::end_start() {

@@ -41,7 +41,7 @@ class Inside {
 
   // Before fence() and in_use(). And before `stopped` is written on the desks of the others.
   void withdraw(std::uint64_t call) {
-    mine_.withdrawn.store(call, std::memory_order_release);  // pairs with the load in Posted
+    mine_.withdrawn.store(call, std::memory_order_release);  // pairs with look_into()
   }
   void fence() const {
     if (asymmetric_fence_)

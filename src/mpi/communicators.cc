@@ -12,6 +12,7 @@
 #include "engine/links.h"
 #include "engine/node.h"
 #include "mpi/devices.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 
@@ -66,9 +67,11 @@ void Communicators<H>::join_world() {
     links_.open(served ? node : -1, contested, has_core, way, engine::Node::claim(node));
     if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
   }
+  if (links_.in_background()) links_.confirm_threads(engine::driver().start(node_->progress()));
   CommState* const all = name_state(native_.world, 1);
   // Its first collectives may be nonblocking ones.
-  if (all != nullptr && links_.in_background()) settle(native_.world, *all, Collective::barrier);
+  if (all != nullptr && links_.in_background())
+    settle(native_.world, *all, Collective::barrier, true);
 }
 
 // Nothing to do where MPI_Init was not seen.
@@ -137,11 +140,11 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 }
 
 template <class H>
-void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective> collective) {
+void Communicators<H>::settle(H comm, CommState& state, Collective collective, bool blocking) {
   if (state.settled.load(std::memory_order_acquire)) return;
   const bool spreads = spread_of(comm, state) != CommState::Spread::no;
   std::unique_lock lock(settling_);
-  if (state.settled || (spreads && puts_off(state, collective))) return;
+  if (state.settled || (spreads && puts_off(state, collective, blocking))) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
@@ -172,13 +175,14 @@ void Communicators<H>::settle(H comm, CommState& state, std::optional<Collective
 // Whether members on several nodes go on without having met. They meet at once in a collective that
 // computes, if Tutti may do it: the MPI's might have other bits.
 template <class H>
-bool Communicators<H>::puts_off(CommState& state, std::optional<Collective> collective) const {
+bool Communicators<H>::puts_off(CommState& state, Collective collective, bool blocking) const {
   if (state.revoked) return false;
-  if (!collective) {
+  if (!blocking) {
     state.why = several_nodes;
+    state.computed = state.computed || computes(collective);
     return true;
   }
-  const bool tuttis = computes(*collective) && state.spread == CommState::Spread::together;
+  const bool tuttis = computes(collective) && state.spread == CommState::Spread::together;
   if (links_.starts() || tuttis || state.put_off == limits::calls_before_meeting) return false;
   ++state.put_off;
   state.why = not_met;
@@ -241,6 +245,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .devices = devices::present() || node_->has_devices(),
       .strict = node_->strict(),
       .rank_order = node_->order() == coll::Order::rank,
+      .computed = state.computed,
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
@@ -261,7 +266,8 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = links_.is_contested(),
-      .starts = links_.starts(),
+      // What the MPI has computed it computes from then on: the bits could differ.
+      .starts = links_.starts() && !(links_.is_contested() && facts.computed),
       .way = links_.way(),
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
@@ -340,7 +346,7 @@ template <class H>
 void Communicators<H>::revoke(H comm) {
   CommState* state = state_of(comm, false);
   if (state == nullptr) return;
-  settle(comm, *state, std::nullopt);  // others may wait in it
+  settle(comm, *state, Collective::barrier, false);  // others may wait in it
   {
     const std::lock_guard lock(settling_);  // a thread may be at its first collective
     state->revoked = true;

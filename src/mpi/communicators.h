@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "base/collective.h"
@@ -49,7 +48,8 @@ struct CommState {
   int put_off = 0;  // blocking collectives that members on several nodes left to the MPI before
                     // they met; under Communicators' lock
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
-  bool revoked = false;             // before it was settled; under Communicators' lock
+  bool computed = false;  // in a nonblocking collective, by the MPI, before they met; the same lock
+  bool revoked = false;   // before it was settled; under Communicators' lock
 };
 
 template <class H>
@@ -86,7 +86,7 @@ class Communicators {
   }
   // Before a state without a team is used. `collective`: the blocking one that all members are in,
   // so that those on several nodes may meet; nullopt: they must not talk.
-  void settle(H comm, CommState& state, std::optional<Collective> collective);
+  void settle(H comm, CommState& state, Collective collective, bool blocking);
 
   // Whether all members are to meet before they make another communicator.
   [[nodiscard]] bool meets_first(H comm);
@@ -117,7 +117,7 @@ class Communicators {
   CommState* make_state(H comm, bool may_link);
   CommState* name_state(H comm, std::uint64_t name);
   void name_linked(H comm, CommState& state);
-  [[nodiscard]] bool puts_off(CommState& state, std::optional<Collective> collective) const;
+  [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
   [[nodiscard]] CommState::Spread find_spread(H comm);

@@ -8,7 +8,6 @@
 // MPI, which names the error in its own way. Words: docs/glossary.md.
 #pragma once
 
-#include <optional>
 #include <utility>
 
 #include "choice/contest.h"
@@ -80,8 +79,7 @@ class Front {
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, not_met);
     if (state->team == nullptr) [[unlikely]] {
-      communicators.settle(call.site.comm, *state,
-                           call.blocking() ? std::optional(collective) : std::nullopt);
+      communicators.settle(call.site.comm, *state, collective, call.blocking());
       if (state->alone) return call.at_once = true;
       if (state->team == nullptr) return leave(call, state->why);
     }

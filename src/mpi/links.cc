@@ -198,6 +198,12 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
 }
 
 template <class H>
+void WorldLinks<H>::confirm_threads(bool runs) {
+  std::uint64_t missing = runs ? 0 : 1;
+  have_cores_ = either(native_.world, &missing, 1) && missing == 0;
+}
+
+template <class H>
 void WorldLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
@@ -215,14 +221,15 @@ namespace {
 template <class Facts>
 std::uint64_t bits_of(const Facts& facts) {
   return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
-         std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3;
+         std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3 |
+         std::uint64_t{facts.computed} << 4;
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
   const auto is = [bits](int bit) { return (bits >> bit & 1) != 0; };
-  return {is(0), is(1), is(2), is(3)};
+  return {is(0), is(1), is(2), is(3), is(4)};
 }
-constexpr std::uint64_t busy = 16;  // a thread of the member agrees on the tag of another one
+constexpr std::uint64_t busy = 32;  // a thread of the member agrees on the tag of another one
 
 }  // namespace
 

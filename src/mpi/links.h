@@ -135,12 +135,16 @@ class WorldLinks {
   [[nodiscard]] bool in_background() const {
     return !hosts_.empty() && have_cores_ && !serialized_;
   }
+  // Collective over MPI_COMM_WORLD, where that is so: whether the thread of each rank runs.
+  void confirm_threads(bool runs);
   // Whether nonblocking collectives are Tutti's.
   [[nodiscard]] bool starts() const { return !contested_ || in_background(); }
   [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
+    // A nonblocking collective that computes was the MPI's before they met.
+    bool computed = false;
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
   // member may not, or the MPI failed.

@@ -67,6 +67,12 @@ void Driver::configure(const Settings& settings) {
   });
 }
 
+bool Driver::start(const Settings& settings) {
+  configure(settings);
+  start_thread();
+  return has_thread_.load(std::memory_order_acquire);
+}
+
 void Driver::post(Operation& operation) {
   const bool yields = served() && operation.bytes >= limits::courteous_bytes;
   outstanding_.fetch_add(1, std::memory_order_relaxed);

@@ -103,7 +103,7 @@ bool InOrderQueue::may_conclude() const {
 
 bool InOrderQueue::go_on(OperationList& finished) {
   if (provider_.failed()) {
-    return may_conclude() && conclude(finished);
+    return end_failed(finished);
   }
   if (!task_) {
     start(*operations_.first());
@@ -114,6 +114,12 @@ bool InOrderQueue::go_on(OperationList& finished) {
   }
   if (!provider_.failed() && !task_->done()) return true;
   (void)provider_.has_read_in_vain();  // then it has failed now
+  return provider_.failed() ? end_failed(finished) : conclude(finished);
+}
+
+// Nobody goes on with the operation, whoever may conclude it.
+bool InOrderQueue::end_failed(OperationList& finished) {
+  inside_.leave(operations_.first()->number);
   return may_conclude() && conclude(finished);
 }
 
@@ -124,14 +130,13 @@ void InOrderQueue::look_after(OperationList& finished) {
   const bool in_vain = watch_.word != nullptr
                            ? provider_.in_vain(watch_, rank_waits)
                            : asks_now && provider_.is_left_behind(desks_, rank_waits);
-  if (in_vain && may_conclude()) (void)conclude(finished);
+  if (in_vain) (void)end_failed(finished);
 }
 
 // Only the first one that fails had begun. What comes later is told the same.
 void InOrderQueue::fall(Operation& first) {
   fell_ = true;
   if (!withdrawn_) {
-    inside_.leave(first.number);
     inside_.withdraw(first.number);
     withdrawn_ = first.number;
   }
@@ -139,13 +144,12 @@ void InOrderQueue::fall(Operation& first) {
     fall_.fall(fall_.context, first);
   else
     desks_[static_cast<std::size_t>(fabric_.rank())]->fail(segment::Ending::broken);
-  inside_.fence();
 }
 
 bool InOrderQueue::is_out_of_use() {
   watch_ = {};
   const auto* word = inside_.in_use(*withdrawn_);
-  // Nobody wakes those who sleep on it, but their naps are short.
+  // Nobody wakes those who sleep on it, so any count of sleepers will do; their naps are short.
   if (word != nullptr)
     watch_ = {word, &desks_[0]->sleepers, word->load(std::memory_order_relaxed), 0, desks_};
   return word == nullptr;
@@ -159,7 +163,7 @@ bool InOrderQueue::conclude(OperationList& finished) {
   if (!failed) inside_.leave(operations_.first()->number);
   task_.reset();
   watch_ = {};
-  if (!failed) {  // else peers may still be reading or writing
+  if (!failed) {  // else nothing is used again
     provider_.tidy(operations_.first()->bytes);
     if (leading_ != nullptr) leading_->wire.end_call();
   }

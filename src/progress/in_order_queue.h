@@ -83,6 +83,7 @@ class InOrderQueue {
   bool go_on(OperationList& finished);
   [[nodiscard]] bool may_conclude() const;
   void start(Operation& operation);
+  bool end_failed(OperationList& finished);
   // False: after an error others still use the buffers of the first operation.
   bool conclude(OperationList& finished);
   [[nodiscard]] bool is_out_of_use();

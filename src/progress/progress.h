@@ -40,6 +40,8 @@ class Driver {
 
   // Before the first post; only the first call has an effect.
   void configure(const Settings& settings);
+  // The same, and starts the thread. False: there is none, or it could not be started.
+  [[nodiscard]] bool start(const Settings& settings);
 
   // Starts an operation and tells the others what they wait for. The work is left to the thread
   // that drives next, unless there is little of it.

@@ -83,7 +83,7 @@ struct Desk {
   std::atomic<std::uint64_t> stopped;
   // The call in which the owner had too little room for what was sent; or 0.
   std::atomic<std::uint64_t> cut;
-  // The call in which the owner has failed: its buffers are the program's again; or 0.
+  // The call in which the owner has failed and gives its buffers back; or 0.
   std::atomic<std::uint64_t> withdrawn;
   // Of nonblocking collectives, whose `calls` are starts: the same as `calls`, for the one that is
   // under way. Written by the thread that drives.

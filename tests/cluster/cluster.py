@@ -35,7 +35,6 @@ TOOLS = {
     "nsenter": "util-linux",
     "mount": "mount",
     "ip": "iproute2",
-    "tc": "iproute2",
     "hostname": "hostname",
 }
 LIMIT_S = 120.0
@@ -60,7 +59,7 @@ class Cluster:
         self.rate = rate
 
     def __enter__(self) -> Cluster:
-        for tool, package in TOOLS.items():
+        for tool, package in (TOOLS | ({"tc": "iproute2"} if self.rate else {})).items():
             if not shutil.which(tool):
                 raise NoCluster(f"there is no {tool} (Debian's package {package})")
         for options in [[], ["--user", "--map-root-user"]] if os.geteuid() == 0 else [["-Ur"]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,11 @@ from rig.mpis import INTEL, MAIN, MPICH, Mpi
 from spanning import ALONE, BOUND, SEVERAL, SHORT, changed_on, start, variables
 from suite_of_mpi4py import compare
 
-CORES = len(os.sched_getaffinity(0))
-pytestmark = pytest.mark.skipif(CORES < 2, reason="a rank and its thread want a core each")
+pytestmark = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < 2, reason="a rank and its thread want a core each"
+)
 # For the MPIs' own MPI_Init_thread.
 MULTIPLE = {"TUTTI_NODES": "auto", "TEST_THREADS": "3"}
-
-
-def few_cores(needed: int) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(needed <= CORES, reason="there are cores for all threads")
 
 
 def run(
@@ -56,8 +54,8 @@ def test_served(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     [
         (ALONE, [*BOUND, "env", "TEST_THREADS=1"]),
         (ALONE, [*BOUND, *changed_on("1", "export TUTTI_PROGRESS=none")]),
-        pytest.param(SHORT, [], marks=few_cores(6)),  # no core is free
-        pytest.param(ALONE, [], marks=few_cores(4)),  # a free one is that of the other's rank
+        (SHORT, []),  # ranks that are not bound leave no core free
+        (ALONE, ["taskset", "-c", "0"]),  # both hosts' ranks are bound to one core
     ],
     ids=["funneled", "one without a thread", "no core", "shared"],
 )
@@ -65,6 +63,25 @@ def test_left(cluster: Cluster, layout: Layout, change: list[str], tmp_path: Pat
     calls = run(cluster, MPICH, layout, [*change, *turns(MPICH)], "turns: 0 wrong", tmp_path)
     assert calls["Iallreduce"]["taken"] == 0, calls
     assert calls["Iallreduce"]["reasons"].keys() == {SEVERAL}, calls
+
+
+@pytest.mark.parametrize(("first", "served"), [("bcast", 3), ("allreduce", 0)])
+def test_before_they_meet(cluster: Cluster, first: str, served: int, tmp_path: Path) -> None:
+    """What the MPI has summed up before it goes on to sum up."""
+    program = f"""
+from array import array
+from mpi4py import MPI
+comm, one, sum = MPI.COMM_WORLD.Dup(), array("d", [1]), array("d", [0])
+{"comm.Ibcast(one)" if first == "bcast" else "comm.Iallreduce(one, sum)"}.Wait()
+comm.Barrier()
+for _ in range(3):
+    comm.Iallreduce(one, sum).Wait()
+    assert sum[0] == 2
+print("all right")
+"""
+    words = [*BOUND, sys.executable, "-c", program]
+    calls = run(cluster, MPICH, ALONE, words, "all right", tmp_path)
+    assert calls["Iallreduce"]["taken"] == served, calls
 
 
 @pytest.mark.parametrize(
@@ -78,18 +95,15 @@ def test_compared(cluster: Cluster, mpi: Mpi, tmp_path: Path, pytestconfig: pyte
     words = [*BOUND, str(mpi.compile("nonblocking.cc")), "--cases", cases, "--meet", "1"]
     calls = run(cluster, mpi, ALONE, words, " 0 wrong", tmp_path)
     assert all(row["taken"] == row["seen"] for row in calls.values()), calls
-    assert len(calls) == 17 or cases == "20"
+    assert len(calls) == 17 or (cases == "20" and len(calls) > 8)
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
-@pytest.mark.parametrize(
-    "what",
-    ["overlapped 3", "outlasted", "outstanding", "awaited", "threads 4", "freed 200", "beside 4"],
-)
-def test_spans(cluster: Cluster, mpi: Mpi, what: str, tmp_path: Path) -> None:
-    words = [*BOUND, str(mpi.compile("../cluster/spans.cc")), *what.split()]
-    run(cluster, mpi, ALONE, words, "spans: 0 wrong", tmp_path)
+def test_a_rank_that_waits_elsewhere(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    words = [*BOUND, str(mpi.compile("../cluster/spans.cc")), "overlapped", "3"]
+    calls = run(cluster, mpi, ALONE, words, "spans: 0 wrong", tmp_path)
+    assert any(row["taken"] > 0 for row in calls.values()), calls
 
 
 @pytest.mark.whole

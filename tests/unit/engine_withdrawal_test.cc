@@ -90,7 +90,7 @@ TEST_P(Withdrawal, ALateSenderWritesNothing) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
-// Rank 0 is told of an error, and sends something else from its buffer afterwards. Rank 2 comes
+// Rank 0 meets an error, and sends something else from its buffer afterwards. Rank 2 comes
 // then. It was to receive what had been there.
 TEST_P(Withdrawal, ALateReceiverTakesNothing) {
   const auto [option, starts] = GetParam();
@@ -113,6 +113,34 @@ TEST_P(Withdrawal, ALateReceiverTakesNothing) {
       RANK_CHECK(error_code == ErrorCode::peer_error);
     }
     test::meet(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Rank 0 has only been told of an error, by rank 1, which revokes the team.
+TEST_P(Withdrawal, ALateSenderWritesNothingToWhomWasTold) {
+  const auto [option, starts] = GetParam();
+  Stage& stage = shared_stage();
+  const auto endings = test::fork_ranks(3, [&, option = option, starts = starts](Rank& self) {
+    const auto team = test::team_of(self.world, test::join(self, option));
+    std::byte* const in = block_of(3 * bytes, 0);
+    const std::vector<Block> out(1, {block_of(bytes, 5), bytes});
+    std::vector<Block> room;
+    for (std::size_t i = 0; self.rank == 0 && i < 3; ++i) room.push_back({in + i * bytes, bytes});
+    if (self.rank == 2) stage.wait_for(1);
+    if (self.rank == 1) {
+      team->revoke();
+    } else {
+      const ErrorCode error_code =
+          make(*team, Collective::gatherv, {.out = out, .in = room}, starts);
+      RANK_CHECK(error_code != ErrorCode::none);
+    }
+    if (self.rank == 0) {
+      std::memset(in, 9, 3 * bytes);
+      stage.reached = 1;
+    }
+    test::meet(self);
+    RANK_CHECK(self.rank != 0 || holds(in, 3 * bytes, 9));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

@@ -214,11 +214,10 @@ def record_of(
     show(rows, screen)
     if not given.only:
         how = f"{how}, {given.pairs} pairs by turns"
-        path = str(given.results / (machine.file_name(described) + suffix))
         kept = {"how": how, "pairs": given.pairs, "rows": [asdict(row) for row in rows]}
         page = markdown(described, rows, how)
-        recording.write(path, {**recording.head(described), **kept}, page)
-        screen.print(f"Written to {path}.json and .md", highlight=False)
+        record = {**recording.head(described), **kept}
+        screen.print(recording.write(given.results, suffix, record, page), highlight=False)
     return 0 if all(row.same_results for row in rows) else 1
 
 

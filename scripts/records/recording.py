@@ -34,11 +34,13 @@ def head(described: dict) -> dict:
     return {"date": now, "commit": machine.commit(), "machine": described}
 
 
-def write(path: str, record: dict, page: str) -> None:
-    """Both files; `path` may have dots in it, so no with_suffix()."""
+def write(results: Path, suffix: str, record: dict, page: str) -> str:
+    """Both files, and what to say of them; names may have dots in them, so no with_suffix()."""
+    path = str(results / (machine.file_name(record["machine"]) + suffix))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(f"{path}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     Path(f"{path}.md").write_text(page)
+    return f"Written to {path}.json and .md"
 
 
 def add_common_options(parser: argparse.ArgumentParser, minutes: float | None = None) -> None:
@@ -88,9 +90,6 @@ class Recording:
         for failure in record.get("failures", ()):
             self.console.print(f"failed: {failure}", style="red", markup=False, highlight=False)
         show(self.console, record["verdicts"], names)
-        path = str(self.results / (machine.file_name(self.machine) + self.suffix))
-        write(path, record, markdown(record))
-        self.console.print(
-            f"Written to {path}.json and .md in {record['seconds']} s", highlight=False
-        )
+        written = write(self.results, self.suffix, record, markdown(record))
+        self.console.print(f"{written} in {record['seconds']} s", highlight=False)
         return 0

@@ -102,9 +102,7 @@ bool InOrderQueue::may_conclude() const {
 }
 
 bool InOrderQueue::go_on(OperationList& finished) {
-  if (provider_.failed()) {
-    return end_failed(finished);
-  }
+  if (provider_.failed()) return end_failed(finished);
   if (!task_) {
     start(*operations_.first());
   } else if (!provider_.resume(watch_) && !provider_.failed()) {

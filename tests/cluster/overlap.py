@@ -72,9 +72,7 @@ def main() -> int:
             print(mpi.name, flush=True)
             points = measure(cluster, mpi, options.rounds)
             record["runs"].append({"mpi": mpi.name, "points": points})
-    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes-overlap"))
-    write(path, record, page(record))
-    print(f"Written to {path}.json and .md")
+    print(write(options.results, "-nodes-overlap", record, page(record)))
     return 0
 
 

@@ -109,9 +109,7 @@ def main() -> int:
     kind = "-nodes" if options.nodes == "1" else "-nodes-auto"
     kind += f"-{options.only.lower()}" if options.only else ""
     kind += f"-{options.rate}" if options.rate else ""
-    path = str(options.results / (machine.file_name(record["machine"]) + kind))
-    write(path, record, page(record))
-    print(f"Written to {path}.json and .md")
+    print(write(options.results, kind, record, page(record)))
     return 0
 
 

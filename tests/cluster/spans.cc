@@ -451,9 +451,7 @@ int main(int count, char** words) {
 #if HAS_SESSIONS
   if (what == "sessions") return sessions();
 #endif
-  const char* const told = std::getenv("TEST_THREADS");
-  const int usual = told != nullptr ? std::atoi(told) : 0;
-  const int level = what == "overlapped" ? n : what == "threads" ? 3 : usual;
+  const int level = what == "overlapped" ? n : what == "threads" ? 3 : 0;
   constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                             MPI_THREAD_MULTIPLE};
   int provided = 0, wrong = -1;

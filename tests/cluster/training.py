@@ -84,9 +84,7 @@ def main() -> int:
             if len({one["weights"] for side in ("bare", "tutti") for one in run[side]}) != 1:
                 raise SystemExit(f"{mpi.name}: the weights differ: {run}")
             record["runs"].append(run)
-    path = str(options.results / (machine.file_name(record["machine"]) + "-nodes-training"))
-    write(path, record, page(record))
-    print(f"Written to {path}.json and .md")
+    print(write(options.results, "-nodes-training", record, page(record)))
     return 0
 
 

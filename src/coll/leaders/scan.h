@@ -27,14 +27,13 @@ class Prefixes {
         pipeline_(all.way, work.bytes(), nodes_),
         most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
-        chain_(pipeline_.chain),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),
         memory_(all.wire.scratch((speaks_ ? 5 : 1) * place_bytes_)) {}
 
   Task run() {
-    if (chain_) listen(0);
+    if (pipeline_.chain) listen(0);
     for (std::size_t piece = 0; piece < pieces_; ++piece) {
-      if (chain_ && piece + 1 < pieces_) listen(piece + 1);
+      if (pipeline_.chain && piece + 1 < pieces_) listen(piece + 1);
       co_await meet(piece);
     }
     if (speaks_) co_await all_.wire.done(std::max(sent_[0], sent_[1]));
@@ -75,9 +74,9 @@ class Prefixes {
     co_await on_node(all_, kind == scan::Kind::inclusive ? Collective::scan : Collective::exscan,
                      own);
     if (keeps) own.send = kept();
-    std::byte* const prefix = chain_ && speaks_ ? heard(piece) : place(0);
-    if (speaks_ && chain_) co_await pass_on(own, piece);
-    if (speaks_ && !chain_) co_await double_up(own);
+    std::byte* const prefix = pipeline_.chain && speaks_ ? heard(piece) : place(0);
+    if (speaks_ && pipeline_.chain) co_await pass_on(own, piece);
+    if (speaks_ && !pipeline_.chain) co_await double_up(own);
     if (me_ == 0) co_return;
     co_await bcast_on_node(all_, prefix, own.bytes(), last_);
     if (kind == scan::Kind::exclusive && all_.map.place_of(all_.map.rank()) == 0)
@@ -133,7 +132,6 @@ class Prefixes {
   bool speaks_;  // it is this one
   Pipeline pipeline_;
   std::size_t most_, pieces_;
-  bool chain_;
   std::size_t place_bytes_;
   std::byte* memory_;
   Ticket hears_[2] = {0, 0}, sent_[2] = {0, 0};

@@ -66,6 +66,17 @@ inline constexpr int calls_before_meeting = 32;
 
 // A message of a pipeline at most.
 inline constexpr std::size_t wire_piece_bytes = 512 * kib;
+// What the MPI is given as one message at most: it counts in int. And what it is given where parts
+// are found to be faster: over TCP the MPIs send so many bytes at once, and ask the receiver before
+// they send more, which takes long where the answer comes behind what is on its way.
+inline constexpr std::size_t longest_message_bytes = kib * kib * kib;
+inline constexpr std::size_t cut_message_bytes = 48 * kib;
+// Messages of so many bytes tell which is faster, if parts take at most so much of the time.
+inline constexpr std::size_t tried_message_bytes = 256 * kib;
+inline constexpr double worth_cutting = 0.9;
+// A rank sends another one so many bytes before it waits until they are received. MPIs keep what
+// comes early in memory of their own.
+inline constexpr std::size_t unreceived_bytes = 1024 * kib;
 // One of a Bcast, Reduce or Scan at least. In between it has as many bytes as make a chain of the
 // leaders fastest, if to start a message and a stage on the node takes as long as to send so many
 // (coll/leaders/tree.h). Simulated on 4 to 64 nodes, 64 KiB to 16 MiB take 0.15 to 1.12 times what

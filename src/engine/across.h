@@ -3,6 +3,7 @@
 // the leaders.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -39,6 +40,15 @@ class Across {
   [[nodiscard]] choice::Contest& contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
+  // What messages of limits::tried_message_bytes take the leaders, each as one and each in parts of
+  // so many bytes, ns; 0 on the other members. False when it met an error.
+  using Times = std::array<std::uint64_t, 2>;
+  [[nodiscard]] bool compare_messages(std::size_t part_bytes, Times& took);
+  // Longer ones go in parts of so many bytes.
+  void cut_messages(std::size_t longest) {
+    wire_.cut(longest);
+    background_.messages->cut(longest);
+  }
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end(bool tells) {
     wire_.abandon();
@@ -57,6 +67,8 @@ class Across {
   [[nodiscard]] const progress::OtherNodes& background() const { return background_; }
 
  private:
+  [[nodiscard]] bool succeeds(const fabric::Task& task);
+
   fabric::NodeMap map_;
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;

@@ -227,14 +227,17 @@ inline void TeamMember::count(Collective collective, std::size_t moved) {
 // A call of its own, with a number of its own, about one that follows. It and the run() that
 // follows have one outcome: a member that has met an error here returns it from run(), and a member
 // that only hears of the error in run() fails there as well. False after an error.
-bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::Work& question) {
+// `prepare` is what each member does within that call before it asks.
+template <class Prepare>
+bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::Work& question,
+                     Prepare prepare) {
   asked_ = {};
   ErrorCode error_code = ErrorCode::none;
   if (!begin(collective, work)) {
     error_code = refuse(collective, work);
   } else {
     provider_.begin_call(false);
-    if (perform(Collective::allreduce, question)) {
+    if (prepare() && perform(Collective::allreduce, question)) {
       leaving_.end();
       asked_ = {leaving_.number(), ErrorCode::peer_error};
       return true;
@@ -243,6 +246,10 @@ bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::
   }
   if (error_code != ErrorCode::left) asked_ = {leaving_.number(), error_code};
   return false;
+}
+
+bool TeamMember::ask(Collective collective, const coll::Work& work, const coll::Work& question) {
+  return ask(collective, work, question, [] { return true; });
 }
 
 bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
@@ -255,6 +262,25 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
   if (!ask(collective, work, question)) return false;
   if (heard != 0) asked_ = {};  // no run() follows
   return heard != 0;
+}
+
+bool TeamMember::are_parts_faster(std::size_t part_bytes) {
+  Across::Times said{}, heard{};
+  const coll::Work question{.send = said.data(),
+                            .recv = heard.data(),
+                            .count = said.size(),
+                            .element_bytes = sizeof said[0],
+                            .kernel = reduce::find(reduce::Op::sum, reduce::Type::u64)};
+  const auto compare = [&] { return across_->compare_messages(part_bytes, said); };
+  if (!ask(Collective::allreduce, question, question, compare)) return false;
+  asked_ = {};            // no run() follows
+  (void)across_->sent();  // nor is it a call of the program
+  const double whole = static_cast<double>(heard[0]), parts = static_cast<double>(heard[1]);
+  const bool faster = parts < limits::worth_cutting * whole;
+  if (rank() == 0)
+    log::info("long messages between nodes go %s: in parts of %zu KiB they take %.2f times as long",
+              faster ? "in parts" : "as one", part_bytes / limits::kib, parts / whole);
+  return faster;
 }
 
 ErrorCode TeamMember::refuse(Collective collective, const coll::Work& work) {

@@ -32,6 +32,8 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   ErrorCode run(Collective collective, coll::Work& work) override;
   [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
   [[nodiscard]] const char* leaves(Collective collective, const coll::Work& work) override;
+  [[nodiscard]] bool are_parts_faster(std::size_t part_bytes) override;
+  void cut_messages(std::size_t longest) override { across_->cut_messages(longest); }
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;
   void end_start() override;
@@ -66,6 +68,9 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   // False: the call is not to be made, and refuse() ends it.
   [[nodiscard]] bool begin(Collective collective, const coll::Work& work);
   void count(Collective collective, std::size_t moved);
+  template <class Prepare>
+  [[nodiscard]] bool ask(Collective collective, const coll::Work& work, const coll::Work& question,
+                         Prepare prepare);
   [[nodiscard]] bool ask(Collective collective, const coll::Work& work, const coll::Work& question);
   [[nodiscard]] fabric::Desk& desk() const { return *desks_[static_cast<std::size_t>(place())]; }
   // Among the members of this node.

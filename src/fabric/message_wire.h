@@ -25,6 +25,9 @@ class MessageWire : public LibraryWire<NodeProvider> {
     return start(messages_->receive(member, to, bytes));
   }
 
+  // As Messages::cut().
+  void cut(std::size_t longest) { messages_->cut(longest); }
+
   struct Await {
     MessageWire& wire;
     Ticket ticket;

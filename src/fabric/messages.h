@@ -31,6 +31,9 @@ class Messages {
   [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes) = 0;
   [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes) = 0;
 
+  // Longer ones go in parts of so many bytes; the same on all members, before the first message, or
+  // when those that were started are done. Where that matters.
+  virtual void cut(std::size_t longest) { (void)longest; }
   // Brings all messages forward, and says of the oldest one that has not been said to be done how
   // it stands. `failed`: it cannot be done, or was not as long as what was to be received.
   [[nodiscard]] virtual State test_oldest() = 0;

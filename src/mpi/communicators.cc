@@ -64,7 +64,11 @@ void Communicators<H>::join_world() {
         .packed_bytes = options().packed};
     const int node = node_ != nullptr ? node_->member(0).rank : -1;
     const bool has_core = node_ != nullptr && node_->progress().is_served();
-    links_.open(served ? node : -1, contested, has_core, way, engine::Node::claim(node));
+    std::uint64_t longest = 0;
+    if (!parse_bytes(options().message, longest)) longest = 0;
+    links_.open(served ? node : -1, contested, has_core, way,
+                std::min<std::size_t>(longest, limits::longest_message_bytes),
+                engine::Node::claim(node));
     if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
   }
   if (links_.in_background()) links_.confirm_threads(engine::driver().start(node_->progress()));
@@ -241,11 +245,14 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   for (const int each : map.members(map.node()))
     members.push_back(on_node[static_cast<std::size_t>(each)]);
 
+  std::size_t longest = links_.longest_message();
   typename WorldLinks<H>::Facts facts{
       .devices = devices::present() || node_->has_devices(),
       .strict = node_->strict(),
       .rank_order = node_->order() == coll::Order::rank,
       .computed = state.computed,
+      .cut = longest == limits::cut_message_bytes,
+      .whole = longest == limits::longest_message_bytes,
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
@@ -280,6 +287,12 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     if (team != nullptr) state.why = "a node's segment is full";
     return;
   }
+  if (!facts.cut && !facts.whole && longest == 0)
+    facts.cut = team->are_parts_faster(limits::cut_message_bytes);
+  if (facts.cut || facts.whole || longest == 0)
+    longest = facts.cut ? limits::cut_message_bytes : limits::longest_message_bytes;
+  links_.set_longest_message(longest);
+  team->cut_messages(longest);
   const std::lock_guard lock(settling_);
   state.team = std::move(team);
   if (state.revoked) state.team->revoke();

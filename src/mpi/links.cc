@@ -9,11 +9,6 @@
 #include "base/base.h"
 
 namespace tutti::mpi {
-namespace {
-
-constexpr std::size_t most_part_bytes = std::size_t{1} << 30;
-
-}  // namespace
 
 bool Tags::begin_choice(std::uint64_t name, Mask& taken) {
   const std::lock_guard lock(mutex_);
@@ -59,7 +54,7 @@ template <class Start>
 bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
   if (abandoned_) return false;
   for (std::size_t begin = 0;;) {
-    const std::size_t part = std::min(most_part_bytes, bytes - begin);
+    const std::size_t part = std::min(longest_, bytes - begin);
     Part& started = parts_.emplace_back();
     if (start(begin, static_cast<int>(part), &started.request) != 0) {
       parts_.pop_back();
@@ -75,9 +70,14 @@ bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
 template <class H>
 bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
   const int to = world_rank(member);
+  unreceived_.resize(members_->world_ranks.size());
+  std::size_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
   return start(bytes, false, [&](std::size_t begin, int count, H* request) {
-    return native_.isend(static_cast<const std::byte*>(from) + begin, count, native_.byte, to, tag_,
-                         comm_, request);
+    unreceived += static_cast<std::size_t>(count);
+    const bool waits = unreceived > limits::unreceived_bytes;
+    if (waits) unreceived = 0;
+    return (waits ? native_.issend : native_.isend)(static_cast<const std::byte*>(from) + begin,
+                                                    count, native_.byte, to, tag_, comm_, request);
   });
 }
 
@@ -155,14 +155,14 @@ bool TaggedMessages<H>::is_called_off() {
 
 template <class H>
 void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
-                         const topology::Claim& claim) {
+                         std::size_t longest_message, const topology::Claim& claim) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
     std::int32_t leaders, has_core;
-    std::int64_t packed_bytes;
+    std::int64_t packed_bytes, longest_message;
     topology::Claim claim;
   };
   const Said mine{host,
@@ -171,6 +171,7 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
                   way.leaders,
                   has_core ? 1 : 0,
                   static_cast<std::int64_t>(way.packed_bytes),
+                  static_cast<std::int64_t>(longest_message),
                   claim};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
@@ -189,6 +190,7 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
                 !topology::lack_free_cores(claims);
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
+  longest_message_ = static_cast<std::size_t>(said[0].longest_message);
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;
@@ -222,14 +224,15 @@ template <class Facts>
 std::uint64_t bits_of(const Facts& facts) {
   return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
          std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3 |
-         std::uint64_t{facts.computed} << 4;
+         std::uint64_t{facts.computed} << 4 | std::uint64_t{facts.cut} << 5 |
+         std::uint64_t{facts.whole} << 6;
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
   const auto is = [bits](int bit) { return (bits >> bit & 1) != 0; };
-  return {is(0), is(1), is(2), is(3), is(4)};
+  return {is(0), is(1), is(2), is(3), is(4), is(5), is(6)};
 }
-constexpr std::uint64_t busy = 32;  // a thread of the member agrees on the tag of another one
+constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag of another one
 
 }  // namespace
 

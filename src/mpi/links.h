@@ -75,6 +75,7 @@ class TaggedMessages : public fabric::Messages {
 
   bool send(int member, const void* from, std::size_t bytes) override;
   bool receive(int member, void* to, std::size_t bytes) override;
+  void cut(std::size_t longest) override { longest_ = longest; }
   State test_oldest() override;
   void abandon() override;
   void call_off() override;
@@ -88,7 +89,7 @@ class TaggedMessages : public fabric::Messages {
     return members_->world_ranks[static_cast<std::size_t>(member)];
   }
 
-  // A message is one part, but a long one several: the MPI counts in int.
+  // A message is one part, but a long one several.
   struct Part {
     H request{};
     std::int64_t awaited = -1;  // bytes, where it is received
@@ -101,6 +102,9 @@ class TaggedMessages : public fabric::Messages {
   H comm_;
   std::shared_ptr<TaggedMembers> members_;
   int tag_;
+  std::size_t longest_ = limits::longest_message_bytes;
+  // What was sent to each member since one waited for it to receive that, in bytes.
+  std::vector<std::size_t> unreceived_;
   std::deque<Part> parts_;
   os::Occasion looking_{20};
   std::size_t next_look_ = 0;
@@ -116,10 +120,10 @@ class WorldLinks {
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
   // the MPI. `contested`: as engine::Links; what any rank says is so on all. `has_core`: its
-  // progress thread has a core of its own. `way`: what rank 0 says is so on all. `claim`: of this
-  // rank, on its cores.
+  // progress thread has a core of its own. `way`, and the longest message in bytes, or 0 where that
+  // is to be found out: what rank 0 says is so on all. `claim`: of this rank, on its cores.
   void open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
-            const topology::Claim& claim);
+            std::size_t longest_message, const topology::Claim& claim);
   // Whether ranks of this node share cores with those of others, as far as open() has heard.
   [[nodiscard]] bool shares_cores() const { return shares_cores_; }
   // Collective over MPI_COMM_WORLD.
@@ -140,11 +144,17 @@ class WorldLinks {
   // Whether nonblocking collectives are Tutti's.
   [[nodiscard]] bool starts() const { return !contested_ || in_background(); }
   [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
+  // What the MPI is given as one message at most, in bytes, as far as rank 0 has said or a
+  // communicator of this rank has found out; 0: not known.
+  [[nodiscard]] std::size_t longest_message() const { return longest_message_; }
+  void set_longest_message(std::size_t bytes) { longest_message_ = bytes; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
     // A nonblocking collective that computes was the MPI's before they met.
     bool computed = false;
+    // Long messages are known to be faster in parts, or as one.
+    bool cut = false, whole = false;
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
   // member may not, or the MPI failed.
@@ -169,6 +179,7 @@ class WorldLinks {
   std::vector<std::int32_t> hosts_;
   bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false;
   coll::leaders::Way way_;
+  std::atomic<std::size_t> longest_message_{0};
   H comm_{};
   Tags tags_;
   std::atomic<std::uint64_t> named_{0};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 
 #include "choice/contest.h"
 #include "engine/links.h"
@@ -25,8 +26,11 @@ using engine::ErrorCode;
 std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
                                           const std::vector<std::int32_t>& hosts,
                                           bool strict = false, bool any_thread = false,
-                                          bool contested = false) {
+                                          bool contested = false,
+                                          std::shared_ptr<fabric::Messages> messages = nullptr) {
   wires.become(self.rank);
+  if (messages == nullptr)
+    messages = std::make_shared<PipeMessages>(wires, self.size, self.rank, true);
   fabric::NodeMap map(hosts, self.rank);
   std::vector<int> near(map.members(map.node()).begin(), map.members(map.node()).end());
   const int place = map.place_of(self.rank);
@@ -38,7 +42,7 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
   for (std::size_t i = 0; i < near.size(); ++i) members.push_back(static_cast<int>(i));
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = map,
-      .messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, true),
+      .messages = std::move(messages),
       .background_messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, false),
       .any_thread = any_thread,
       .strict = strict,
@@ -152,6 +156,64 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
   }
+}
+
+// Those that are received as one take so long longer, or those in parts.
+class UnequalMessages : public PipeMessages {
+ public:
+  UnequalMessages(Wires& wires, Rank& self, bool parts_are_slow)
+      : PipeMessages(wires, self.size, self.rank, true), parts_are_slow_(parts_are_slow) {}
+  void cut(std::size_t longest) override { longest_ = longest; }
+  [[nodiscard]] std::size_t longest() const { return longest_; }
+  bool receive(int member, void* to, std::size_t bytes) override {
+    const bool parts = bytes > longest_;
+    if (bytes > 1024 && parts == parts_are_slow_) late_ = os::now_ns() + 5'000'000;
+    return PipeMessages::receive(member, to, bytes);
+  }
+  State test_oldest() override {
+    return os::now_ns() < late_ ? State::pending : PipeMessages::test_oldest();
+  }
+
+ private:
+  bool parts_are_slow_;
+  std::size_t longest_ = 0;
+  std::int64_t late_ = 0;
+};
+
+// All members choose the same, whoever of them leads.
+TEST(Across, CutsMessagesWherePartsAreFaster) {
+  for (const bool parts_are_slow : {false, true}) {
+    const std::vector<std::int32_t> hosts = {0, 1, 0, 2, 1};
+    const int ranks = static_cast<int>(hosts.size());
+    Wires wires(ranks);
+    const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+      wires.become(self.rank);
+      const auto messages = std::make_shared<UnequalMessages>(wires, self, parts_are_slow);
+      auto team = team_across(self, wires, hosts, false, false, false, messages);
+      RANK_CHECK(team->are_parts_faster(4096) == !parts_are_slow);
+      team->cut_messages(4096);
+      RANK_CHECK(messages->longest() == 4096);
+      RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
+      // It is no call of the program.
+      const engine::Account& account = team->account_so_far();
+      RANK_CHECK(std::accumulate(account.calls.begin(), account.calls.end(), 0U) == 1);
+      RANK_CHECK(std::ranges::max(account.messages) <= 2);
+    });
+    ASSERT_TRUE(endings.all(0)) << endings.output;
+  }
+}
+
+// A member that has gone ends it.
+TEST(Across, ComparesNoMessagesWithOneThatHasGone) {
+  const std::vector<std::int32_t> hosts = {0, 0, 1, 1};
+  Wires wires(4);
+  const Endings endings = fork_ranks(4, [&](Rank& self) {
+    auto team = team_across(self, wires, hosts);
+    if (self.rank == 2) ::_exit(0);
+    RANK_CHECK(!team->are_parts_faster(4096));
+    RANK_CHECK(team->run(Collective::barrier, {}) != ErrorCode::none);
+  });
+  ASSERT_TRUE(endings.all(0)) << endings.output;
 }
 
 // How many of `calls` of an Allreduce the MPI was left, which takes so long; the same ones on all.

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rank 0 calls many Bcasts of 256 KiB before rank 1, which meanwhile lets its MPI take what has
+// come. Prints "grown: N KiB, N wrong": of rank 1's resident memory in that time.
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+constexpr int calls = 400, ints = 64 * 1024, seconds = 1;
+
+long resident_kib() {
+  long kib = 0;
+  char line[256];
+  std::FILE* const file = std::fopen("/proc/self/status", "r");
+  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr)
+    if (std::strncmp(line, "VmRSS:", 6) == 0) kib = std::atol(line + 6);
+  if (file != nullptr) std::fclose(file);
+  return kib;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::vector<int> data(ints);
+  int wrong = 0;
+  const auto bcast = [&](int call) {
+    if (rank == 0) data[1] = call;
+    MPI_Bcast(data.data(), ints, MPI_INT, 0, MPI_COMM_WORLD);
+    wrong += data[1] != call;
+  };
+  for (int call = 0; call < 3; ++call) bcast(call);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const long before = resident_kib();
+  const double began = MPI_Wtime();
+  while (rank == 1 && MPI_Wtime() - began < seconds) {
+    int flag;
+    MPI_Iprobe(0, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+  const long grown = resident_kib() - before;
+  for (int call = 0; call < calls; ++call) bcast(call);
+  if (rank == 1) std::printf("grown: %ld KiB, %d wrong\n", grown, wrong);
+  MPI_Finalize();
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Long messages between hosts, in parts or as one (TUTTI_MESSAGE)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from cluster import Cluster
+from rig.mpis import MAIN, Mpi
+from spanning import ALONE, SHORT, UNEQUAL, changed_on, variables
+
+mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+CHOSEN = re.compile(r"long messages between nodes go (?:in parts|as one): .* take [\d.]+ times")
+
+
+def output(cluster: Cluster, mpi: Mpi, layout: object, words: list[str], **options: str) -> str:
+    result = cluster.run(mpi, layout, words, variables(mpi, **options), limit_s=60)
+    assert result.code == 0, result.output[-3000:]
+    return result.output
+
+
+@mpis
+def test_results(cluster: Cluster, mpi: Mpi) -> None:
+    """What one side cuts in parts the other one receives in the same parts; rank 0 decides."""
+    words = changed_on("1|2|3|4|5", "export TUTTI_MESSAGE=1M")
+    words += [str(mpi.compile("../cluster/packed.cc"))]
+    assert "packed: 0 wrong" in output(cluster, mpi, UNEQUAL, words, TUTTI_MESSAGE="1000")
+
+
+@mpis
+def test_measured(cluster: Cluster, mpi: Mpi) -> None:
+    """Which is faster is found out once, by the first communicator that meets."""
+    words = [str(mpi.compile("../cluster/turns.cc")), "3"]  # on two communicators
+    found = output(cluster, mpi, SHORT, words, TUTTI_LOG="info")
+    assert len(CHOSEN.findall(found)) == 1, found[-3000:]
+    told = output(cluster, mpi, SHORT, words, TUTTI_LOG="info", TUTTI_MESSAGE="48K")
+    assert not CHOSEN.findall(told), told[-3000:]
+
+
+@mpis
+@pytest.mark.parametrize("message", ["48K", "1G"])
+def test_none_runs_ahead(cluster: Cluster, mpi: Mpi, message: str) -> None:
+    """A rank that is late need not keep all that others send: 100 MiB would come."""
+    words = [str(mpi.compile("../cluster/ahead.cc"))]
+    found = output(cluster, mpi, ALONE, words, TUTTI_MESSAGE=message)
+    grown, wrong = map(int, re.findall(r"grown: (-?\d+) KiB, (\d+) wrong", found)[0])
+    assert grown < 8 * 1024 and wrong == 0, found

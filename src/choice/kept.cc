@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "choice/kept.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <memory>
 
@@ -56,6 +58,20 @@ bool write(int fd, const Costs& costs) {
                                     ps(costs.left_ns), ps(costs.handed_back_ns), ps(costs.short_ns),
                                     ps(costs.reserved_ns), ps(costs.copy_ns)) > 0;
   return std::fclose(file) == 0 && written;  // some file systems are full only then
+}
+
+// Costs that are too old to be read, of hosts that may be gone, and drafts that a process has left.
+void remove_old(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(folder.c_str()), ::closedir);
+  if (all == nullptr) return;
+  while (const dirent* const entry = ::readdir(all.get())) {
+    struct stat about {};
+    const int dir = ::dirfd(all.get());
+    if (std::strncmp(entry->d_name, "costs-", 6) == 0 &&
+        ::fstatat(dir, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode) &&
+        std::time(nullptr) - about.st_mtime >= longest_kept_s)
+      (void)::unlinkat(dir, entry->d_name, 0);
+  }
 }
 
 }  // namespace
@@ -110,7 +126,10 @@ bool keep_costs(const std::string& name, const Costs& costs) {
   std::string draft = name + ".XXXXXX";
   const int fd = ::mkostemp(draft.data(), O_CLOEXEC);
   if (fd < 0) return false;
-  if (write(fd, costs) && ::rename(draft.c_str(), name.c_str()) == 0) return true;
+  if (write(fd, costs) && ::rename(draft.c_str(), name.c_str()) == 0) {
+    remove_old(folder);
+    return true;
+  }
   (void)::unlink(draft.c_str());
   return false;
 }

@@ -175,8 +175,11 @@ void close_end(int& end) {
 const char* copy_everything(bool have_file) {
   // A child that the parent knows nothing of has to look itself.
   const bool is_known = heap.forker.load(std::memory_order_relaxed) != 0;
-  if (have_file && !(is_known ? heap.fork.fits : needed_bytes() < os::available_memory_bytes()))
-    return "there is not enough memory";
+  const auto fits = [] {
+    const std::size_t bytes = needed_bytes();
+    return bytes == 0 || bytes < os::available_memory_bytes();
+  };
+  if (have_file && !(is_known ? heap.fork.fits : fits())) return "there is not enough memory";
   if (!make_statics_private()) return "its static variables cannot be copied";
   if (heap.private_first) return copy_what_is_shared();
   return have_file ? copy_from_file() : copy_from_mapping();

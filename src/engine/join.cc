@@ -34,6 +34,9 @@ struct Arrival {
   std::int32_t world_rank;
   std::int32_t strict, by_rank;
   std::int32_t devices;  // Exchange::has_devices
+  // What the first of a node has is so on all.
+  std::int64_t communication_cores;
+  char policy[16];
   choice::Forced forced;
 };
 // Round 2: the maker's invitation to the segment. (The others send nothing of use.)
@@ -99,18 +102,21 @@ class Node::Joining {
   static Status no_allgather() { return Status::unsupported("the MPI's Allgather failed"); }
 
   bool arrive() {
-    const Arrival mine{host_id(),
-                       memory::introduce(allowed_),
-                       window_bytes(),
-                       {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
-                       os::home_cpus(),
-                       os::possible_cpus(),
-                       os::enable_asymmetric_fence(),
-                       group_.world_rank < 0 ? group_.rank : group_.world_rank,
-                       std::strcmp(options().check, "strict") == 0,
-                       std::strcmp(options().order, "rank") == 0,
-                       group_.has_devices,
-                       Node::forced_by_options(group_.rank == 0)};
+    Arrival mine{host_id(),
+                 memory::introduce(allowed_),
+                 window_bytes(),
+                 {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
+                 os::home_cpus(),
+                 os::possible_cpus(),
+                 os::enable_asymmetric_fence(),
+                 group_.world_rank < 0 ? group_.rank : group_.world_rank,
+                 std::strcmp(options().check, "strict") == 0,
+                 std::strcmp(options().order, "rank") == 0,
+                 group_.has_devices,
+                 options().comm_cores,
+                 {},
+                 Node::forced_by_options(group_.rank == 0)};
+    std::snprintf(mine.policy, sizeof mine.policy, "%s", options().progress);
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Binding> bindings;
     std::vector<os::CpuMask> homes;
@@ -133,7 +139,8 @@ class Node::Joining {
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
-    take_places(bindings, homes, job);
+    const Arrival& first = arrivals_[indices_[0]];
+    take_places({first.policy, first.communication_cores}, bindings, homes, job);
     node_->wait_as(topology::oversubscribed(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;
@@ -142,9 +149,8 @@ class Node::Joining {
   }
 
   // Decides where this rank runs, if that is up to Tutti, and where its progress thread will.
-  void take_places(std::vector<topology::Binding>& bindings, std::span<const os::CpuMask> homes,
-                   const os::CpuMask& job) {
-    const PlacingRequest request{options().progress, options().comm_cores};
+  void take_places(const PlacingRequest& request, std::vector<topology::Binding>& bindings,
+                   std::span<const os::CpuMask> homes, const os::CpuMask& job) {
     const Placing placing = place(request, homes, job, os::numa_domains());
     if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "commons/commons.h"
 #include "mpi/life.h"
+#include "mpi/requests.h"
 
 namespace tutti::mpi {
 
@@ -65,9 +66,11 @@ int Allocations<H>::free_mem(void* base) {
 }
 
 // A test that finds nothing has made the MPI look. So the second finds what a barrier put before
-// the first: the MPI's own barrier would have looked already, and programs rely on it.
+// the first: the MPI's own barrier would have looked already, and programs rely on it. A program
+// may ask until the window is free, and what the others wait for is brought forward meanwhile.
 template <class H>
 int Allocations<H>::win_test(Word window, int* flag) {
+  self_->requests_.look();
   const int result = self_->native_.win_test(handle_from<H>(window), flag);
   if (result != 0 || *flag != 0) return result;
   return self_->native_.win_test(handle_from<H>(window), flag);

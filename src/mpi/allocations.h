@@ -14,12 +14,15 @@ namespace tutti::mpi {
 
 template <class H>
 class Life;
+template <class H>
+class Requests;
 
 template <class H>
 class Allocations {
  public:
   // There is one in a process.
-  Allocations(const Native<H>& native, Life<H>& life) : native_(native), life_(life) {
+  Allocations(const Native<H>& native, Life<H>& life, Requests<H>& requests)
+      : native_(native), life_(life), requests_(requests) {
     self_ = this;
   }
 
@@ -37,6 +40,7 @@ class Allocations {
 
   const Native<H>& native_;
   Life<H>& life_;
+  Requests<H>& requests_;
   std::mutex giving_;
   std::unordered_set<const void*> given_;  // by MPI_Alloc_mem, and Tutti's
 };

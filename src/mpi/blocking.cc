@@ -83,6 +83,12 @@ int Blocking<H>::sendrecv_replace(void* data, int count, Word type, int to, int 
                                   int tag2, Word comm, void* status) {
   const Native<H>& native = self_->native_;
   const H own = handle_from<H>(comm);
+  Count size = 0;
+  // The MPI counts packed bytes in int.
+  if (native.type_size_x(handle_from<H>(type), &size) == 0 && size > 0 &&
+      count > std::numeric_limits<int>::max() / 2 / size)
+    return native.sendrecv_replace(data, count, handle_from<H>(type), to, tag, from, tag2, own,
+                                   status);
   int bytes = 0;
   int code = native.pack_size(count, handle_from<H>(type), own, &bytes);
   if (code != 0) return code;

@@ -103,11 +103,14 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   void keep(Described<H>& type) {
-    if (type.type == last_.type && (type.layout != nullptr || type.opaque)) {
+    // One type may be opaque here and not there: on a device the MPI has to pack it.
+    if (type.type == last_.type && type.opaque == last_.opaque &&
+        (type.layout != nullptr || type.opaque)) {
       type.type = last_.kept;
       return;
     }
     last_.type = type.type;
+    last_.opaque = type.opaque;
     keep_another(type);
     last_.kept = type.type;
   }
@@ -129,6 +132,7 @@ class Keeper {
   // Blocks tend to be of one type, which is kept once.
   struct {
     H type{}, kept{};
+    bool opaque = false;
   } last_;
 };
 

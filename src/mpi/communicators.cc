@@ -115,14 +115,22 @@ CommState* Communicators<H>::make_state(H comm, bool may_link) {
     state->why = "its ranks were started apart";
   else if (absentees_.has_absentees(comm, size))
     state->why = "some ranks run without Tutti";
-  else if (may_link && find_spread(comm) != CommState::Spread::no)
-    name_linked(comm, *state);
   else
-    state->team = engine::Team::create(exchange(comm), home(), state->why);
+    begin_state(comm, *state, may_link);
   if (state->team != nullptr && state->team->has_devices()) devices::expect();
   if (state->team != nullptr) settle_at(state->team->node());
   if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
   return state.release();
+}
+
+// They talk.
+template <class H>
+void Communicators<H>::begin_state(H comm, CommState& state, bool may_link) {
+  gather_members(comm);
+  if (may_link && find_spread(comm) != CommState::Spread::no)
+    name_linked(comm, state);
+  else
+    state.team = engine::Team::create(exchange(comm), home(), state.why);
 }
 
 // Members of a session's communicator have the session; it may outlive MPI_COMM_WORLD, over whose
@@ -238,6 +246,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   native_.comm_rank(comm, &rank);
   std::vector<int> ranks = world_.world_ranks(comm, static_cast<int>(on_node.size()));
   if (!may_link(ranks)) return;
+  gather_members(comm);
   std::vector<std::int32_t> hosts;
   for (const int each : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(each)]);
   fabric::NodeMap map(hosts, rank);
@@ -331,13 +340,21 @@ bool Communicators<H>::has_strangers(H comm, int size) {
          std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
 }
 
+// Before the MPI does what waits for all members: where only a rank's own calls bring its messages
+// forward, others may wait for these before they come. All are there afterwards.
 template <class H>
-bool Communicators<H>::meets_first(H comm) {
-  if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested() ||
-      comm == native_.null_comm)
-    return false;
-  CommState* const state = state_of(comm, false);
-  return state != nullptr && state->name != 0 && spread_of(comm, *state) != CommState::Spread::no;
+void Communicators<H>::gather_members(H comm) {
+  if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested()) return;
+  H request{};
+  AnyStatus status;
+  if (native_.ibarrier(comm, &request) == 0) (void)wait_(&request, &status);
+}
+
+template <class H>
+void Communicators<H>::making(H comm) {
+  if (comm == native_.null_comm) return;
+  const CommState* const state = state_of(comm, false);
+  if (state != nullptr && state->name != 0) gather_members(comm);
 }
 
 template <class H>

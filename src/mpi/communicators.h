@@ -55,8 +55,10 @@ struct CommState {
 template <class H>
 class Communicators {
  public:
-  Communicators(const Native<H>& native, World<H>& world, Absentees<H>& absentees)
-      : native_(native), world_(world), absentees_(absentees), links_(native) {}
+  // `wait`: as MPI_Wait; brings forward what is under way.
+  Communicators(const Native<H>& native, World<H>& world, Absentees<H>& absentees,
+                int (*wait)(void* request, void* status))
+      : native_(native), world_(world), absentees_(absentees), wait_(wait), links_(native) {}
 
   // When the MPI is there. False: it gives no attributes.
   [[nodiscard]] bool open();
@@ -88,8 +90,8 @@ class Communicators {
   // so that those on several nodes may meet; nullopt: they must not talk.
   void settle(H comm, CommState& state, Collective collective, bool blocking);
 
-  // Whether all members are to meet before they make another communicator.
-  [[nodiscard]] bool meets_first(H comm);
+  // All members are about to make another communicator.
+  void making(H comm);
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
   void made(H parent, H comm, bool of_session);
   void revoke(H comm);
@@ -116,6 +118,8 @@ class Communicators {
   // `may_link`: it may be of MPI_COMM_WORLD's, and members on several nodes may become a team.
   CommState* make_state(H comm, bool may_link);
   CommState* name_state(H comm, std::uint64_t name);
+  void gather_members(H comm);
+  void begin_state(H comm, CommState& state, bool may_link);
   void name_linked(H comm, CommState& state);
   [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
@@ -134,6 +138,7 @@ class Communicators {
   const Native<H>& native_;
   World<H>& world_;
   Absentees<H>& absentees_;
+  int (*wait_)(void* request, void* status);
   WorldLinks<H> links_;
   int keyval_ = 0;
   bool leads_host_ = false;

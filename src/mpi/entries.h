@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "engine/engine.h"
 #include "mpi/native.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 
@@ -47,8 +49,12 @@ inline constinit std::atomic<std::uint32_t> g_requests_under_way{0};
 
 // Those of them that need messages between nodes, and are not over.
 inline constinit std::atomic<std::uint32_t> g_messages_under_way{0};
-[[nodiscard]] inline std::uint32_t messages_under_way() {
-  return g_messages_under_way.load(std::memory_order_relaxed);
+// Those that sends, receives and probes bring forward, too: where no thread does, all of them.
+[[nodiscard]] inline std::uint32_t driven_by_waits() {
+  const std::uint32_t across = g_messages_under_way.load(std::memory_order_relaxed);
+  if (across != 0 || requests_under_way() == 0) [[likely]]
+    return across;
+  return engine::driver().has_thread() ? 0 : requests_under_way();
 }
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

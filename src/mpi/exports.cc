@@ -58,7 +58,8 @@ void find_first_of_all();
 template <Exported& exported, class... Words>
 [[gnu::cold, gnu::noinline]] int call_first(Words... words) {
   find_first_of_all();
-  const Function to = exported.first.load(std::memory_order_acquire);
+  Function to = exported.first.load(std::memory_order_acquire);
+  if (to == nullptr) to = exported.own();
   return reinterpret_cast<int (*)(Words...)>(to)(words...);
 }
 
@@ -120,7 +121,7 @@ using namespace tutti::mpi;
       name, count, [] { return reinterpret_cast<Function>(own_##name); },                          \
       under_way() != 0 && TUTTI_CALLER != Caller::mpi)
 #define TUTTI_COMPLETES(name, entry, count) TUTTI_WHILE(requests_under_way, name, entry, count)
-#define TUTTI_WAITS(name, entry, count) TUTTI_WHILE(messages_under_way, name, entry, count)
+#define TUTTI_WAITS(name, entry, count) TUTTI_WHILE(driven_by_waits, name, entry, count)
 
 #define TUTTI_MAKES(name, count, parent, last)                                               \
   static int own_##name(TUTTI_PARAMETERS_##count) {                                          \
@@ -154,12 +155,15 @@ constinit Exported* const all_exported[] = {
 };
 
 // Of all at once: a tool that is loaded later than the first call is one that the program's calls
-// do not reach.
+// do not reach. Where there is no MPI, what looks like a tool stands in for one, of which it may
+// have few functions.
 void find_first_of_all() {
   static const bool found = [] {
+    const bool has_mpi = find_library().handle != nullptr;
     for (Exported* each : all_exported) {
       const auto tool = reinterpret_cast<Function>(next_tools(each->name));
-      each->first.store(tool != nullptr ? tool : each->own(), std::memory_order_release);
+      const Function own = tool == nullptr && has_mpi ? each->own() : nullptr;
+      each->first.store(tool != nullptr ? tool : own, std::memory_order_release);
     }
     return true;
   }();

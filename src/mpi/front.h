@@ -113,7 +113,7 @@ class Front {
   Native<H> native{};
   World<H> world{native};
   Absentees<H> absentees{native, world};
-  Communicators<H> communicators{native, world, absentees};
+  Communicators<H> communicators{native, world, absentees, Requests<H>::wait};
   Arguments<H> arguments{native, world};
   Datatypes<H> datatypes{native, arguments};
   Answers<H> answers{native};
@@ -122,7 +122,7 @@ class Front {
   Blocking<H> blocking{native, requests};
   Life<H> life{native,    world,         absentees, arguments,
                datatypes, communicators, requests,  answers.ledger()};
-  Allocations<H> allocations{native, life};
+  Allocations<H> allocations{native, life, requests};
   LeftCalls<H> left_calls{native};
 
  private:

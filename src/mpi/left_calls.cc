@@ -11,12 +11,13 @@ bool LeftCalls<H>::has_root_arguments(int root, H comm) const {
   return inter ? root < 0 : rank == root;  // the root of an intercommunicator says MPI_ROOT
 }
 
-// With whom the call exchanges.
+// On an intercommunicator a Reduce_scatter has a count for each rank of the caller's own group, all
+// others have one for each of the remote one.
 template <class H>
-int LeftCalls<H>::count_members(H comm) const {
+int LeftCalls<H>::count_members(H comm, bool remote) const {
   int members = 0, inter = 0;
   native_.comm_test_inter(comm, &inter);
-  (inter ? native_.comm_remote_size : native_.comm_size)(comm, &members);
+  (inter && remote ? native_.comm_remote_size : native_.comm_size)(comm, &members);
   return members;
 }
 

@@ -29,13 +29,21 @@ class LeftCalls {
   int call_native(Function Forms<H, N, D, Request...>::*function,
                   Small Forms<H, int, int, Request...>::*small, H comm, Arguments... arguments);
   // `small` with counts of int if all fit. `keeps`: what it is called with until the run's end.
+  // `members`: how many counts an array has.
   template <bool keeps, class Small, class Otherwise, class... Arguments>
-  int call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments);
+  int call_narrowed(Small small, int members, Otherwise otherwise, Arguments... arguments);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
 
  private:
-  [[nodiscard]] int count_members(H comm) const;
+  // With how many the call exchanges; `form`: a member of Forms.
+  template <class AllForms, class Form>
+  [[nodiscard]] int count_members(Form AllForms::*form, H comm) const {
+    if constexpr (std::is_same_v<decltype(form), decltype(&AllForms::reduce_scatter)>)
+      if (form == &AllForms::reduce_scatter) return count_members(comm, false);
+    return count_members(comm, true);
+  }
+  [[nodiscard]] int count_members(H comm, bool remote) const;
   template <auto small, auto large, bool starts, class... Arguments>
   static int call_tool(Arguments... arguments);
   template <auto small, auto large, bool starts, class... Arguments>
@@ -51,8 +59,8 @@ class LeftCalls {
 
 template <class H>
 template <bool keeps, class Small, class Otherwise, class... Arguments>
-int LeftCalls<H>::call_narrowed(Small small, H comm, Otherwise otherwise, Arguments... arguments) {
-  const int members = count_members(comm);
+int LeftCalls<H>::call_narrowed(Small small, int members, Otherwise otherwise,
+                                Arguments... arguments) {
   using Narrowed = std::tuple<Narrow<Arguments>...>;
   Narrowed narrowed(Narrow<Arguments>(arguments, members)...);
   if constexpr (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
@@ -83,7 +91,8 @@ int LeftCalls<H>::call_native(Function Forms<H, N, D, Request...>::*function,
       return code;
     };
     return call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,
-                                                   comm, refuse, arguments...);
+                                                   count_members(small, comm), refuse,
+                                                   arguments...);
   }
 }
 

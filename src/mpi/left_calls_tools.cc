@@ -24,7 +24,8 @@ int LeftCalls<H>::call_tool(Arguments... arguments) {
   const Word comm = std::get < starts ? last - 1 : last > (std::tuple(arguments...));
   // What only the large form can say, no tool would see.
   const auto ourselves = [&] { return (std::get<form>(ours).*large)(arguments...); };
-  return self_->template call_narrowed<starts>(std::get<form>(tools).*small, handle_from<H>(comm),
+  return self_->template call_narrowed<starts>(std::get<form>(tools).*small,
+                                               self_->count_members(small, handle_from<H>(comm)),
                                                ourselves, arguments...);
 }
 

@@ -4,25 +4,39 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace tutti::mpi {
 namespace {
 
 constexpr const char* landmark = "PMPI_Bcast";
 
-// dl_iterate_phdr holds the loader's lock, under which nothing may be opened: names first.
+// dl_iterate_phdr holds the loader's lock, under which nothing may be opened or allocated: first
+// their number, then names.
 struct Names {
-  static constexpr int most = 512;
-  const char* name[most];
-  int count = 0;
+  std::vector<const char*> names;
+  std::size_t count = 0;
 };
 
 int collect(dl_phdr_info* info, std::size_t, void* into) {
-  auto& names = *static_cast<Names*>(into);
-  if (names.count < Names::most && std::strstr(info->dlpi_name, "mpi") != nullptr)
-    names.name[names.count++] = info->dlpi_name;
+  auto& found = *static_cast<Names*>(into);
+  if (std::strstr(info->dlpi_name, "mpi") == nullptr) return 0;
+  if (found.count < found.names.size()) found.names[found.count] = info->dlpi_name;
+  ++found.count;
   return 0;
+}
+
+std::vector<const char*> names_of_objects() {
+  Names found;
+  ::dl_iterate_phdr(collect, &found);
+  found.names.resize(found.count);
+  found.count = 0;
+  ::dl_iterate_phdr(collect, &found);
+  found.names.resize(std::min(found.count, found.names.size()));  // others may come and go
+  return std::move(found.names);
 }
 
 bool is_ours(const Dl_info& info) {
@@ -43,10 +57,8 @@ void* library_handle() {
     void* handle = definer(found);
     return handle != nullptr ? handle : RTLD_NEXT;
   }
-  Names names;
-  ::dl_iterate_phdr(collect, &names);
-  for (int i = 0; i < names.count; ++i) {
-    void* object = ::dlopen(names.name[i], RTLD_NOLOAD | RTLD_LAZY);
+  for (const char* const name : names_of_objects()) {
+    void* object = ::dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
     if (object == nullptr) continue;
     void* handle = definer(::dlsym(object, landmark));
     ::dlclose(object);

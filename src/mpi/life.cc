@@ -205,11 +205,7 @@ void Life<H>::making(Word parent) {
   Life& self = *self_;
   const bool joins =
       parent > Entries::session_word && self.is_ready() && !self.world_.in_finalize();
-  if (!joins || !self.communicators_.meets_first(handle_from<H>(parent))) return;
-  H request{};
-  AnyStatus status;
-  if (self.native_.ibarrier(handle_from<H>(parent), &request) == 0)
-    (void)self.requests_.wait(&request, &status);
+  if (joins) self.communicators_.making(handle_from<H>(parent));
 }
 
 template <class H>

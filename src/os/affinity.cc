@@ -54,7 +54,8 @@ CpuMask possible_cpus() {
   const CpuMask before = usable_cpus();
   CpuMask all;
   all.words.fill(~std::uint64_t{0});
-  if (!run_on(all)) return before;
+  // Where the kernel has more than a mask has room for, nothing is known, and could be restored.
+  if (before.count() == 0 || !run_on(all)) return before;
   const CpuMask possible = usable_cpus();
   return run_on(before) ? possible : before;
 }

@@ -69,7 +69,27 @@ std::uint64_t memory_limit(const char* directory, const char* name) {
   return bytes < std::uint64_t{1} << 62 ? bytes : unlimited;
 }
 
-// What it leaves of its limit. The cache of files can be given back.
+// A number of memory.stat; 0: it is not there.
+std::uint64_t number_of(const char* stat, const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (const char* line = stat; *line != '\0';) {
+    if (std::strncmp(line, name, length) == 0 && line[length] == ' ')
+      return std::strtoull(line + length, nullptr, 10);
+    line += std::strcspn(line, "\n");
+    line += *line == '\n';
+  }
+  return 0;
+}
+
+// The cache of files, which can be given back, however often it was read. Version 1 names first
+// what the processes of this very directory have, where often there are none.
+std::uint64_t cache_of(const char* stat) {
+  const std::uint64_t all =
+      number_of(stat, "total_inactive_file") + number_of(stat, "total_active_file");
+  return all != 0 ? all : number_of(stat, "inactive_file") + number_of(stat, "active_file");
+}
+
+// What it leaves of its limit.
 std::uint64_t memory_left(const char* directory, const char* limit_name, const char* usage_name) {
   char file[1100], usage[64], stat[8192];
   const std::uint64_t most = memory_limit(directory, limit_name);
@@ -77,11 +97,8 @@ std::uint64_t memory_left(const char* directory, const char* limit_name, const c
   std::snprintf(file, sizeof file, "%s/%s", directory, usage_name);
   if (!read_file(file, usage)) return unlimited;
   std::snprintf(file, sizeof file, "%s/memory.stat", directory);
-  const char* cache = read_file(file, stat) ? std::strstr(stat, "inactive_file ") : nullptr;
   std::uint64_t used = std::strtoull(usage, nullptr, 10);
-  if (cache != nullptr)
-    used -=
-        std::min<std::uint64_t>(used, std::strtoull(cache + sizeof "inactive_file", nullptr, 10));
+  if (read_file(file, stat)) used -= std::min(used, cache_of(stat));
   return most - std::min(most, used);
 }
 

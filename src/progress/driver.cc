@@ -82,7 +82,7 @@ void Driver::post(Operation& operation) {
     begin_arrived(Executor::rank);
     unlock(Executor::rank);
   }
-  if (!may_ring_thread()) return;
+  if (!has_thread()) return;
   if (!started_.load(std::memory_order_acquire)) [[unlikely]]
     start_thread();
   // A thread that shares a core with a rank is not rung: it would only take the core from a rank
@@ -141,7 +141,7 @@ void Driver::begin_arrived(Executor driver) {
 }
 
 bool Driver::thread_begins(const InOrderQueue& queue) const {
-  return settings_.dedicated && may_ring_thread() && queue.may_ask(Executor::progress);
+  return settings_.dedicated && has_thread() && queue.may_ask(Executor::progress);
 }
 
 void Driver::admit() {

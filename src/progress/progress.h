@@ -72,6 +72,10 @@ class Driver {
   [[nodiscard]] bool steps_aside() const { return steps_aside_.load(std::memory_order_relaxed); }
   void step_aside();
 
+  // Whether there is a thread that brings collectives forward, or will be when one is posted.
+  [[nodiscard]] bool has_thread() const {
+    return has_thread_.load(std::memory_order_acquire) && allowed_.load(std::memory_order_relaxed);
+  }
   // Switches the thread off and on.
   void allow_thread(bool on);
   // Ends the thread; the next post starts another.
@@ -110,10 +114,6 @@ class Driver {
   // Ranks share cores, and their threads have one of their own.
   [[nodiscard]] bool served() const {
     return settings_.dedicated && settings_.wait_policy.shares_core;
-  }
-  // Whether posts ring the thread, and start it where it is not there yet.
-  [[nodiscard]] bool may_ring_thread() const {
-    return has_thread_.load(std::memory_order_acquire) && allowed_.load(std::memory_order_relaxed);
   }
   // With the lock held. `looks_after`: also whether peers are alive.
   bool round(fabric::Executor driver, bool looks_after);

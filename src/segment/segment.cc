@@ -416,7 +416,7 @@ bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_
   constexpr std::int64_t patience_ns = 10'000'000;  // then somebody may have ended
   Header* header = header_of(base());
   members = static_cast<int>(std::min(static_cast<std::uint64_t>(members), most_members));
-  if (member >= members) return bytes < available();
+  if (member >= members) return bytes == 0 || bytes < available();
   for (;;) {
     const std::uint32_t seen = header->releases.load(std::memory_order_acquire);
     const std::uint64_t left = available();  // may take long, so the lock is not held
@@ -429,7 +429,7 @@ bool Segment::reserve(int member, int members, std::uint64_t bytes, std::uint64_
         Presence* presence = presence_of(base(), other);
         if (other != member && !marked_as_ended(word_of(presence))) others += presence->reserved;
       }
-      if (others < left && bytes < left - others) {
+      if (bytes == 0 || (others < left && bytes < left - others)) {
         presence_of(base(), member)->reserved = bytes;
         return true;
       }

@@ -124,6 +124,14 @@ TEST_F(Kept, NotForEver) {
   const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 8);
   std::filesystem::last_write_time(file_, long_ago);
   EXPECT_FALSE(load_costs(file_).has_value());
+  // Whichever host keeps something removes what is of no use.
+  const std::string other = file_ + "-other", foreign = folder_ + "/cache/tutti/machine.json";
+  std::ofstream(foreign) << "{}";
+  std::filesystem::last_write_time(foreign, long_ago);
+  ASSERT_TRUE(keep_costs(other, usual));
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_TRUE(std::filesystem::exists(foreign));
 }
 
 TEST_F(Kept, NothingIsReadThatIsNoFile) {

@@ -227,6 +227,8 @@ TEST_F(CgroupQuota, MemoryThatIsLeft) {
   EXPECT_EQ(left("0::/a\n"), 5000u);
   write("sys/a/memory.stat", "anon 4000\nfile 1000\ninactive_file 800\n");
   EXPECT_EQ(left("0::/a\n"), 5800u) << "a cache can be dropped";
+  write("sys/a/memory.stat", "anon 4000\nfile 1000\ninactive_file 500\nactive_file 300\n");
+  EXPECT_EQ(left("0::/a\n"), 5800u) << "however often it was read";
   write("sys/a/b/memory.max", "3000\n");
   write("sys/a/b/memory.current", "2900\n");
   EXPECT_EQ(left("0::/a/b\n"), 100u);
@@ -234,6 +236,9 @@ TEST_F(CgroupQuota, MemoryThatIsLeft) {
   write("sys/memory/job/memory.limit_in_bytes", "7000\n");
   write("sys/memory/job/memory.usage_in_bytes", "8000\n");
   EXPECT_EQ(left("5:memory:/job\n0::/\n"), 0u) << "version 1, beyond its limit";
+  write("sys/memory/job/memory.stat",
+        "inactive_file 0\nactive_file 0\ntotal_inactive_file 2000\ntotal_active_file 1000\n");
+  EXPECT_EQ(left("5:memory:/job\n0::/\n"), 2000u) << "version 1, of those below it";
 }
 
 TEST_F(CgroupQuota, MostMemory) {

@@ -27,7 +27,11 @@ LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 # minutes without it takes a second. HAN, a component of Open MPI, hangs and has wrong results where
 # ranks describe the same bytes by different datatypes.
 QUIRKS = {
-    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_coll": "^han"},
+    "openmpi": {
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_coll": "^han",
+        "OMPI_MCA_osc": "^ucx",  # says that it cannot be used
+    },
     "impi": {"I_MPI_THREAD_YIELD": "2"},
     "debian-openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
 }

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
-from rig.mpis import INTEL, LIBRARY, MAIN, MPICH, OPENMPI, Mpi
+from rig.mpis import DEBIAN_OPENMPI, INTEL, LIBRARY, MAIN, MPICH, OPENMPI, Mpi
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 
@@ -63,3 +65,22 @@ def test_another_allocator(mpi: Mpi, other: str, behind: bool, tmp_path) -> None
     assert written["ways"]["commons"] > 1 << 20  # of MPI_Alloc_mem
     notes = [note for note in written["notes"] if "malloc is not served" in note]
     assert len(notes) == behind and all("_Zd" in note for note in notes)
+
+
+def test_a_stand_in_for_the_mpi(tmp_path) -> None:
+    """A program of one rank with a library that has a few of the MPI's functions."""
+    source, library = Path(__file__).parent / "stand_in.cc", tmp_path / "libmpiseq.so"
+    subprocess.run(["g++", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    program = tmp_path / "stand_in"
+    words = ["-DPROGRAM", str(source), str(library), "-o", str(program)]
+    subprocess.run(["g++", *words], check=True)
+    environment = os.environ | {"LD_PRELOAD": str(LIBRARY)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stand_in: 1 rank\n", "")
+
+
+@pytest.mark.parametrize("mpi", [*MAIN, DEBIAN_OPENMPI], ids=lambda mpi: mpi.name)
+def test_counts_of_a_group(mpi: Mpi) -> None:
+    """Of an intercommunicator whose groups have two ranks and one."""
+    done = mpi.run(3, [str(mpi.compile("own_counts.cc"))], {})
+    assert (done.returncode, done.stdout) == (0, "own_counts: 0 wrong\n")

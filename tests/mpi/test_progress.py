@@ -46,3 +46,12 @@ def test_looks_keep_the_core(mpi: Mpi) -> None:
     found = re.search(r"yields: (\d+) by the MPI in 20000 calls, (\d+) elsewhere", result.stdout)
     assert result.returncode == 0 and found, result.stdout[-3000:]
     assert int(found[1]) == 0 and int(found[2]) > 0
+
+
+@pytest.mark.parametrize("way", range(6))
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_without_a_thread(mpi: Mpi, way: int) -> None:
+    """What waits for another rank brings collectives forward where no thread does."""
+    command = [str(mpi.compile("unserved.cc")), str(way)]
+    result = mpi.run(2, command, {"TUTTI_PROGRESS": "none"}, timeout_s=30)
+    assert (result.returncode, result.stdout) == (0, "unserved: 0 wrong\n")

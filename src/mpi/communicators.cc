@@ -341,13 +341,17 @@ bool Communicators<H>::has_strangers(H comm, int size) {
 }
 
 // Before the MPI does what waits for all members: where only a rank's own calls bring its messages
-// forward, others may wait for these before they come. All are there afterwards.
+// forward, others may wait for these before they come. All are there afterwards. An Ibarrier would
+// connect more ranks over TCP.
 template <class H>
 void Communicators<H>::gather_members(H comm) {
   if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested()) return;
   H request{};
   AnyStatus status;
-  if (native_.ibarrier(comm, &request) == 0) (void)wait_(&request, &status);
+  std::uint64_t here = 0;
+  if (native_.small_started.allreduce(native_.in_place, &here, 1, native_.uint64, native_.bor, comm,
+                                      &request) == 0)
+    (void)wait_(&request, &status);
 }
 
 template <class H>

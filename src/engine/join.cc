@@ -165,7 +165,7 @@ class Node::Joining {
         node_->kept_free_ = "progress threads on core " + os::text_of(free) + ", ";
       node_->kept_free_ += "ranks on core " + os::text_of(bound);
     }
-    node_->progress_.thread = std::strcmp(options().progress, "none") != 0;
+    node_->progress_.thread = request.policy != "none";
     node_->progress_.cpus = placing.progress[me];
     node_->progress_.dedicated = placing.dedicated(me);
   }

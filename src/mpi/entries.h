@@ -54,7 +54,7 @@ inline constinit std::atomic<std::uint32_t> g_messages_under_way{0};
   const std::uint32_t across = g_messages_under_way.load(std::memory_order_relaxed);
   if (across != 0 || requests_under_way() == 0) [[likely]]
     return across;
-  return engine::driver().has_thread() ? 0 : requests_under_way();
+  return engine::driver().has_thread() ? 0 : engine::driver().outstanding();
 }
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

@@ -62,7 +62,7 @@ bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
     }
     if (receives) started.awaited = static_cast<std::int64_t>(part);
     begin += part;
-    started.last = begin == bytes;
+    started.last = part < longest_;
     if (started.last) return true;
   }
 }

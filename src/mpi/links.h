@@ -89,7 +89,8 @@ class TaggedMessages : public fabric::Messages {
     return members_->world_ranks[static_cast<std::size_t>(member)];
   }
 
-  // A message is one part, but a long one several.
+  // A message is one part, but a long one several, of which the last one is shorter than the
+  // others, if need be empty. So where its length is not the one that is awaited, a part's is not.
   struct Part {
     H request{};
     std::int64_t awaited = -1;  // bytes, where it is received

@@ -39,10 +39,20 @@ def test_measured(cluster: Cluster, mpi: Mpi) -> None:
 
 
 @mpis
-@pytest.mark.parametrize("message", ["48K", "1G"])
+@pytest.mark.parametrize("message", ["16K", "1G"])
 def test_none_runs_ahead(cluster: Cluster, mpi: Mpi, message: str) -> None:
     """A rank that is late need not keep all that others send: 100 MiB would come."""
     words = [str(mpi.compile("../cluster/ahead.cc"))]
     found = output(cluster, mpi, ALONE, words, TUTTI_MESSAGE=message)
     grown, wrong = map(int, re.findall(r"grown: (-?\d+) KiB, (\d+) wrong", found)[0])
     assert grown < 8 * 1024 and wrong == 0, found
+
+
+@mpis
+@pytest.mark.parametrize(("sent", "room"), [(96, 48), (48, 96), (96, 96), (48, 48)])
+def test_another_length(cluster: Cluster, mpi: Mpi, sent: int, room: int) -> None:
+    """A message whose length is not the one that is awaited is an error, wherever it is cut."""
+    words = [str(mpi.compile("../cluster/lengths.cc")), str(sent), str(room)]
+    found = cluster.run(mpi, ALONE, words, variables(mpi, TUTTI_MESSAGE="48K"), limit_s=15)
+    said = "error" if sent != room else "none"
+    assert f"lengths: {said}" in found.output, found.output[-2000:]

@@ -56,7 +56,7 @@ OPTIONS = {
 OPTIONS_BETWEEN_HOSTS = {
     "TUTTI_LEADERS": ["1", "2", "3"],
     "TUTTI_PACKED": ["0", "512", "4K", "64K"],
-    "TUTTI_MESSAGE": ["auto", "100", "4K", "48K"],
+    "TUTTI_MESSAGE": ["0", "100", "4K", "48K"],
 }
 MOST_RANKS_ON_HOSTS = 8
 

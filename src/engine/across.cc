@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/across.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "coll/leaders/rows.h"
 #include "os/clock.h"
@@ -12,26 +14,39 @@ namespace {
 
 constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fabric::MessageWire>;
 
-// Each leader sends one message to the next node and receives one from the node before, by turns
-// as one and in parts. That is how a ring passes large vectors on, and what the answers of
-// receivers come behind. The first of each makes connections.
+// Each leader sends messages to the next node and receives as many from the node before, two of
+// them under way at any time: so pipelines pass large vectors on, and the answer of a receiver
+// comes behind what is on its way. That is done by turns with each message as one and in parts. The
+// first turn of each makes connections, and the longest one may have met something else: neither
+// counts.
 fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire>& all,
                         std::size_t part_bytes, Across::Times& took) {
-  constexpr int rounds = 4;
+  constexpr int turns = 4, messages = 4;  // of each kind, and in a turn
   constexpr std::size_t bytes = limits::tried_message_bytes;
   const int me = all.map.node(), nodes = all.map.nodes();
   const int next = all.map.leader((me + 1) % nodes);
   const int previous = all.map.leader((me + nodes - 1) % nodes);
-  std::byte* const sent = all.wire.scratch(2 * bytes);
-  std::memset(sent, 0, 2 * bytes);
-  for (int turn = 0; turn < 2 * (1 + rounds); ++turn) {
+  std::byte* const sent = all.wire.scratch(3 * bytes);
+  std::memset(sent, 0, 3 * bytes);
+  Across::Times longest{};
+  for (int turn = 0; turn < 2 * turns; ++turn) {
     const bool parts = turn % 2 == 1;
     all.wire.cut(parts ? part_bytes : limits::longest_message_bytes);
     const std::int64_t began = os::now_ns();
-    (void)all.wire.send(next, sent, bytes);
-    co_await all.wire.done(all.wire.receive(previous, sent + bytes, bytes));
-    if (turn >= 2) took[parts] += static_cast<std::uint64_t>(os::now_ns() - began);
+    for (fabric::Ticket before = 0, message = 0; message <= messages; ++message) {
+      fabric::Ticket last = 0;
+      if (message < messages) {
+        (void)all.wire.send(next, sent, bytes);
+        last = all.wire.receive(previous, sent + (1 + message % 2) * bytes, bytes);
+      }
+      co_await all.wire.done(std::exchange(before, last));
+    }
+    const auto time = static_cast<std::uint64_t>(os::now_ns() - began);
+    if (turn < 2) continue;
+    took[parts] += time;
+    longest[parts] = std::max(longest[parts], time);
   }
+  for (std::size_t i = 0; i < took.size(); ++i) took[i] -= longest[i];
   all.wire.cut(limits::longest_message_bytes);
 }
 
@@ -52,14 +67,12 @@ choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes)
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
-  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{
-      fabric_, wire_, map_, plans_, strict_, background_.way};
+  auto all = members();
   return succeeds(algorithm_of(collective)(all, work));
 }
 
 bool Across::compare_messages(std::size_t part_bytes, Times& took) {
-  coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> all{
-      fabric_, wire_, map_, plans_, strict_, background_.way};
+  auto all = members();
   return !all.leads() || succeeds(pass_round(all, part_bytes, took));
 }
 

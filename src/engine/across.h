@@ -10,6 +10,7 @@
 
 #include "choice/contest.h"
 #include "choice/plans.h"
+#include "coll/leaders/leaders.h"
 #include "coll/work.h"
 #include "engine/links.h"
 #include "fabric/message_wire.h"
@@ -67,6 +68,9 @@ class Across {
   [[nodiscard]] const progress::OtherNodes& background() const { return background_; }
 
  private:
+  [[nodiscard]] coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire> members() {
+    return {fabric_, wire_, map_, plans_, strict_, background_.way};
+  }
   [[nodiscard]] bool succeeds(const fabric::Task& task);
 
   fabric::NodeMap map_;

@@ -92,10 +92,10 @@ class Team {
   [[nodiscard]] virtual const char* leaves(Collective collective, const coll::Work& work) = 0;
 
   // For a team of several nodes. The first is a call that all members make before any other:
-  // whether long messages between the nodes are faster in parts of so many bytes. False also after
+  // whether long messages between the nodes are as fast in parts of so many bytes. False also after
   // an error, which run() will then meet. After it, or instead of it, all of them say what is to be
   // the longest message, before the next call.
-  [[nodiscard]] virtual bool are_parts_faster(std::size_t part_bytes) = 0;
+  [[nodiscard]] virtual bool are_parts_as_fast(std::size_t part_bytes) = 0;
   virtual void cut_messages(std::size_t longest) = 0;
 
   // run() for a nonblocking collective, in three steps:

@@ -264,7 +264,7 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
   return heard != 0;
 }
 
-bool TeamMember::are_parts_faster(std::size_t part_bytes) {
+bool TeamMember::are_parts_as_fast(std::size_t part_bytes) {
   Across::Times said{}, heard{};
   const coll::Work question{.send = said.data(),
                             .recv = heard.data(),
@@ -276,11 +276,11 @@ bool TeamMember::are_parts_faster(std::size_t part_bytes) {
   asked_ = {};            // no run() follows
   (void)across_->sent();  // nor is it a call of the program
   const double whole = static_cast<double>(heard[0]), parts = static_cast<double>(heard[1]);
-  const bool faster = parts < limits::worth_cutting * whole;
+  const bool as_fast = parts < limits::most_times_as_long * whole;
   if (rank() == 0)
     log::info("long messages between nodes go %s: in parts of %zu KiB they take %.2f times as long",
-              faster ? "in parts" : "as one", part_bytes / limits::kib, parts / whole);
-  return faster;
+              as_fast ? "in parts" : "as one", part_bytes / limits::kib, parts / whole);
+  return as_fast;
 }
 
 ErrorCode TeamMember::refuse(Collective collective, const coll::Work& work) {

@@ -14,6 +14,14 @@ void Blocking<H>::add_entries(Entries& entries) {
                                           probe, mprobe, iprobe, improbe};
 }
 
+// What is there already needs no wait, in which the core may be given away.
+template <class H>
+int Blocking<H>::finish(H* request, void* status) {
+  int over = 0;
+  const int code = native_.test(request, &over, status);
+  return code != 0 || over != 0 ? code : requests_.wait(request, status);
+}
+
 template <class H>
 int Blocking<H>::send_with(Isend isend, const void* from, int count, Word type, int to, int tag,
                            Word comm) {
@@ -21,7 +29,7 @@ int Blocking<H>::send_with(Isend isend, const void* from, int count, Word type, 
   const int code =
       isend(from, count, handle_from<H>(type), to, tag, handle_from<H>(comm), &request);
   AnyStatus status;
-  return code != 0 ? code : requests_.wait(&request, &status);
+  return code != 0 ? code : finish(&request, &status);
 }
 
 template <class H>
@@ -44,7 +52,7 @@ int Blocking<H>::recv(void* to, int count, Word type, int from, int tag, Word co
   H request{};
   const int code = self_->native_.irecv(to, count, handle_from<H>(type), from, tag,
                                         handle_from<H>(comm), &request);
-  return code != 0 ? code : self_->requests_.wait(&request, status);
+  return code != 0 ? code : self_->finish(&request, status);
 }
 
 // send(request) starts the other half.
@@ -63,8 +71,8 @@ int Blocking<H>::exchange(Send send, void* received, int count, Word type, int f
     (void)requests_.wait(&receives, &ignored);
     return code;
   }
-  code = requests_.wait(&receives, status);
-  const int sent = requests_.wait(&sends, &ignored);
+  code = finish(&receives, status);
+  const int sent = finish(&sends, &ignored);
   return code != 0 ? code : sent;
 }
 

@@ -37,6 +37,7 @@ class Blocking {
   static int improbe(int from, int tag, Word comm, int* flag, void* message, void* status);
 
   using Isend = int (*)(const void*, int count, H type, int to, int tag, H comm, void* request);
+  int finish(H* request, void* status);
   int send_with(Isend isend, const void* from, int count, Word type, int to, int tag, Word comm);
   template <class Send>
   int exchange(Send send, void* received, int count, Word type, int from, int tag, Word comm,

@@ -64,10 +64,8 @@ void Communicators<H>::join_world() {
         .packed_bytes = options().packed};
     const int node = node_ != nullptr ? node_->member(0).rank : -1;
     const bool has_core = node_ != nullptr && node_->progress().is_served();
-    std::uint64_t longest = 0;
-    if (!parse_bytes(options().message, longest)) longest = 0;
     links_.open(served ? node : -1, contested, has_core, way,
-                std::min<std::size_t>(longest, limits::longest_message_bytes),
+                std::min<std::size_t>(options().message, limits::longest_message_bytes),
                 engine::Node::claim(node));
     if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
   }
@@ -126,7 +124,7 @@ CommState* Communicators<H>::make_state(H comm, bool may_link) {
 // They talk.
 template <class H>
 void Communicators<H>::begin_state(H comm, CommState& state, bool may_link) {
-  gather_members(comm);
+  gather_if_driven(comm);
   if (may_link && find_spread(comm) != CommState::Spread::no)
     name_linked(comm, state);
   else
@@ -246,7 +244,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   native_.comm_rank(comm, &rank);
   std::vector<int> ranks = world_.world_ranks(comm, static_cast<int>(on_node.size()));
   if (!may_link(ranks)) return;
-  gather_members(comm);
+  if (!gather_members(comm)) return;
   std::vector<std::int32_t> hosts;
   for (const int each : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(each)]);
   fabric::NodeMap map(hosts, rank);
@@ -296,9 +294,10 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     if (team != nullptr) state.why = "a node's segment is full";
     return;
   }
-  if (!facts.cut && !facts.whole && longest == 0)
-    facts.cut = team->are_parts_faster(limits::cut_message_bytes);
-  if (facts.cut || facts.whole || longest == 0)
+  if (longest == 0 && !facts.cut && !facts.whole)
+    (team->are_parts_as_fast(limits::cut_message_bytes) ? facts.cut : facts.whole) = true;
+  // Else it is the user's.
+  if (facts.cut || facts.whole)
     longest = facts.cut ? limits::cut_message_bytes : limits::longest_message_bytes;
   links_.set_longest_message(longest);
   team->cut_messages(longest);
@@ -340,25 +339,31 @@ bool Communicators<H>::has_strangers(H comm, int size) {
          std::any_of(known.begin(), known.end(), [](int rank) { return rank < 0; });
 }
 
-// Before the MPI does what waits for all members: where only a rank's own calls bring its messages
-// forward, others may wait for these before they come. All are there afterwards. An Ibarrier would
-// connect more ranks over TCP.
+// All members are there afterwards. Meanwhile this rank brings forward what is under way, which
+// others may wait for before they come. An Ibarrier would connect more ranks over TCP.
 template <class H>
-void Communicators<H>::gather_members(H comm) {
-  if (links_.hosts().empty() || !links_.is_serialized() || links_.is_contested()) return;
+bool Communicators<H>::gather_members(H comm) {
   H request{};
   AnyStatus status;
   std::uint64_t here = 0;
-  if (native_.small_started.allreduce(native_.in_place, &here, 1, native_.uint64, native_.bor, comm,
-                                      &request) == 0)
-    (void)wait_(&request, &status);
+  return native_.small_started.allreduce(native_.in_place, &here, 1, native_.uint64, native_.bor,
+                                         comm, &request) == 0 &&
+         wait_(&request, &status) == 0;
+}
+
+// Before the MPI does what waits for all members, where only a rank's own calls bring its messages
+// forward.
+template <class H>
+void Communicators<H>::gather_if_driven(H comm) {
+  if (!links_.hosts().empty() && links_.is_serialized() && !links_.is_contested())
+    (void)gather_members(comm);
 }
 
 template <class H>
 void Communicators<H>::making(H comm) {
   if (comm == native_.null_comm) return;
   const CommState* const state = state_of(comm, false);
-  if (state != nullptr && state->name != 0) gather_members(comm);
+  if (state != nullptr && state->name != 0) gather_if_driven(comm);
 }
 
 template <class H>

@@ -118,7 +118,8 @@ class Communicators {
   // `may_link`: it may be of MPI_COMM_WORLD's, and members on several nodes may become a team.
   CommState* make_state(H comm, bool may_link);
   CommState* name_state(H comm, std::uint64_t name);
-  void gather_members(H comm);
+  [[nodiscard]] bool gather_members(H comm);
+  void gather_if_driven(H comm);
   void begin_state(H comm, CommState& state, bool may_link);
   void name_linked(H comm, CommState& state);
   [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking) const;

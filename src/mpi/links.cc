@@ -71,9 +71,9 @@ template <class H>
 bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
   const int to = world_rank(member);
   unreceived_.resize(members_->world_ranks.size());
-  std::size_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
+  std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
   return start(bytes, false, [&](std::size_t begin, int count, H* request) {
-    unreceived += static_cast<std::size_t>(count);
+    unreceived += static_cast<std::uint32_t>(count);
     const bool waits = unreceived > limits::unreceived_bytes;
     if (waits) unreceived = 0;
     return (waits ? native_.issend : native_.isend)(static_cast<const std::byte*>(from) + begin,
@@ -85,8 +85,9 @@ template <class H>
 bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes) {
   const int from = world_rank(member);
   return start(bytes, true, [&](std::size_t begin, int count, H* request) {
-    return native_.irecv(static_cast<std::byte*>(to) + begin, count, native_.byte, from, tag_,
-                         comm_, request);
+    std::byte* const at = count > 0 ? static_cast<std::byte*>(to) + begin : surplus_.data();
+    const int room = count > 0 ? count : static_cast<int>(surplus_.size());
+    return native_.irecv(at, room, native_.byte, from, tag_, comm_, request);
   });
 }
 
@@ -238,8 +239,6 @@ constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag
 
 template <class H>
 bool WorldLinks<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
-  std::uint64_t here = 0;
-  if (!either(comm, &here, 1)) return false;
   for (;;) {
     std::array<std::uint64_t, Tags::words + 1> words;
     Tags::Mask taken;

@@ -105,7 +105,10 @@ class TaggedMessages : public fabric::Messages {
   int tag_;
   std::size_t longest_ = limits::longest_message_bytes;
   // What was sent to each member since one waited for it to receive that, in bytes.
-  std::vector<std::size_t> unreceived_;
+  std::vector<std::uint32_t> unreceived_;
+  // An empty message is received here: without room Intel MPI waits for ever where a long one
+  // comes.
+  std::array<std::byte, 64> surplus_;
   std::deque<Part> parts_;
   os::Occasion looking_{20};
   std::size_t next_look_ = 0;
@@ -154,14 +157,14 @@ class WorldLinks {
     bool devices = false, strict = false, rank_order = false, failed = false;
     // A nonblocking collective that computes was the MPI's before they met.
     bool computed = false;
-    // Long messages are known to be faster in parts, or as one.
+    // Long messages are known to be as fast in parts, or faster as one.
     bool cut = false, whole = false;
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
   // member may not, or the MPI failed.
   [[nodiscard]] bool agree(H comm, bool may, std::uint64_t& name);
-  // Collective over `comm`: agrees on a tag, and on facts. False: there is none left, or the MPI
-  // failed. `name` is as above.
+  // Collective over `comm`, once all are there: agrees on a tag, and on facts. False: there is none
+  // left, or the MPI failed. `name` is as above.
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);

@@ -40,7 +40,9 @@ class Requests {
   // it where nothing of Tutti's is under way any more.
   template <class Test, class Native>
   int wait_for(Test test, Native native) {
-    return drive_until({&native_.null_request, 1}, test, native);
+    int there = 0;
+    const int code = test(&there);
+    return code != 0 || there != 0 ? code : drive_until({&native_.null_request, 1}, test, native);
   }
 
   // Brings forward what is under way, once.

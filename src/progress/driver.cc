@@ -312,7 +312,8 @@ void Driver::start_thread() {
     };
     if (::pthread_create(&thread_, nullptr, main, this) != 0) {
       log::info(
-          "no progress thread could be started: nonblocking collectives go on in Wait and Test");
+          "no progress thread could be started: nonblocking collectives go on in the rank's own "
+          "calls");
       has_thread_.store(false, std::memory_order_release);
     } else {
       // Named and bound here, not by the thread itself: that may get a core late, and tools shall

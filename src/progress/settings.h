@@ -10,7 +10,7 @@ namespace tutti::progress {
 
 // Where the progress thread runs, and how it and the rank wait.
 struct Settings {
-  bool thread = true;                    // false: only Wait and Test bring anything forward
+  bool thread = true;                    // false: only the rank's own calls bring anything forward
   std::optional<os::CpuMask> cpus = {};  // nullopt: where the rank does
   bool dedicated = false;                // no rank runs there
   segment::WaitPolicy wait_policy = {};  // of the rank

@@ -190,7 +190,7 @@ TEST(Across, CutsMessagesWherePartsAreFaster) {
       wires.become(self.rank);
       const auto messages = std::make_shared<UnequalMessages>(wires, self, parts_are_slow);
       auto team = team_across(self, wires, hosts, false, false, false, messages);
-      RANK_CHECK(team->are_parts_faster(4096) == !parts_are_slow);
+      RANK_CHECK(team->are_parts_as_fast(4096) == !parts_are_slow);
       team->cut_messages(4096);
       RANK_CHECK(messages->longest() == 4096);
       RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
@@ -210,7 +210,7 @@ TEST(Across, ComparesNoMessagesWithOneThatHasGone) {
   const Endings endings = fork_ranks(4, [&](Rank& self) {
     auto team = team_across(self, wires, hosts);
     if (self.rank == 2) ::_exit(0);
-    RANK_CHECK(!team->are_parts_faster(4096));
+    RANK_CHECK(!team->are_parts_as_fast(4096));
     RANK_CHECK(team->run(Collective::barrier, {}) != ErrorCode::none);
   });
   ASSERT_TRUE(endings.all(0)) << endings.output;

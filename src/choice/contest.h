@@ -85,7 +85,7 @@ class Contest {
   std::array<Result, rounds> results_{};
 };
 
-// A call's turn, timed as long as this lives. A side that starts a call takes the turn that this
+// A call's turn, timed from here to ends(). A side that starts a call takes the turn that this
 // thread was given last, if there is one.
 class Turn {
  public:
@@ -93,8 +93,13 @@ class Turn {
   Turn() : contest_(given_), began_(contest_ != nullptr ? os::now_ns() : 0) { given_ = nullptr; }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    if (contest_ != nullptr) contest_->took(static_cast<std::uint64_t>(os::now_ns() - began_));
+
+  // `code` is the call's, and is returned. A call that has failed does not count: an error handler
+  // may have freed the communicator, and the contest with it.
+  int ends(int code) const {
+    if (contest_ != nullptr && code == 0)
+      contest_->took(static_cast<std::uint64_t>(os::now_ns() - began_));
+    return code;
   }
 
  private:

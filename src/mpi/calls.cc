@@ -210,7 +210,7 @@ int barrier(Word comm) {
       comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); });
   if (code != left) return code;
   const choice::Turn turn;
-  return Front<H>::self().native.barrier(handle_from<H>(comm));
+  return turn.ends(Front<H>::self().native.barrier(handle_from<H>(comm)));
 }
 
 template <class H>

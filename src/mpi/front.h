@@ -144,7 +144,7 @@ class Front {
       return left;
     }
     const choice::Turn turn;
-    return run(call);
+    return turn.ends(run(call));
   }
 
   static inline Front* self_ = nullptr;

@@ -82,17 +82,17 @@ int LeftCalls<H>::call_native(Function Forms<H, N, D, Request...>::*function,
   const choice::Turn turn;
   const auto native = native_.template forms<N, Request...>().*function;
   if constexpr (std::is_same_v<N, int>) {
-    return native(arguments...);
+    return turn.ends(native(arguments...));
   } else {
-    if (native != nullptr) return native(arguments...);
+    if (native != nullptr) return turn.ends(native(arguments...));
     const auto refuse = [&] {
       const int code = error_classes(native_.family).count;
       tell_error(native_, comm, code);
       return code;
     };
-    return call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,
-                                                   count_members(small, comm), refuse,
-                                                   arguments...);
+    return turn.ends(
+        call_narrowed<(sizeof...(Request) > 0)>(native_.template forms<int, Request...>().*small,
+                                                count_members(small, comm), refuse, arguments...));
   }
 }
 

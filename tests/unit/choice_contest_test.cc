@@ -143,13 +143,16 @@ TEST(Contest, ATurnIsTimed) {
   EXPECT_FALSE(contest.is_timed());
   (void)contest.next();  // the first of the MPI's calls that counts
   EXPECT_TRUE(contest.is_timed());
-  { const Turn nobodys; }
+  EXPECT_EQ(Turn().ends(0), 0);
   EXPECT_EQ(contest.times(), none);
   Turn::give(contest);
-  { const Turn mine; }
+  EXPECT_EQ(Turn().ends(5), 5);  // failed, so it does not count
+  EXPECT_EQ(contest.times(), none);
+  Turn::give(contest);
+  EXPECT_EQ(Turn().ends(0), 0);
   const Contest::Times timed = contest.times();
   EXPECT_NE(timed, none);
-  { const Turn another; }
+  EXPECT_EQ(Turn().ends(0), 0);
   EXPECT_EQ(contest.times(), timed);
 }
 

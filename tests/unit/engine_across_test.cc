@@ -237,9 +237,11 @@ int turns_of_the_mpi(engine::Team& team, int calls, std::uint64_t size, useconds
     turns += left;
     if (left) {
       ::usleep(mpi_us);
+      turn.ends(0);
       continue;
     }
     RANK_CHECK(team.run(Collective::allreduce, work) == ErrorCode::none);
+    turn.ends(0);
     RANK_CHECK(std::ranges::all_of(
         sums, [&](std::uint64_t sum) { return sum == static_cast<std::uint64_t>(team.size()); }));
   }

@@ -83,7 +83,7 @@ struct Words {
   std::vector<int> leaders = {coll::leaders::Way().leaders};
   std::vector<std::size_t> slices = {coll::leaders::Way().slice_bytes};
   std::size_t packed = coll::leaders::Way().packed_bytes;
-  std::vector<std::size_t> forwarded = {coll::leaders::Way().forwarded_bytes};
+  std::vector<std::size_t> forwarded;  // none: as usual
 };
 
 constexpr struct {
@@ -119,13 +119,17 @@ bool set(Words& said, ClusterRequest& request, std::string_view name, std::strin
 std::vector<coll::leaders::Way> ways(const Words& said, Scheme scheme) {
   std::vector<coll::leaders::Way> all;
   for (const int leaders : said.leaders)
-    for (const std::size_t slice : said.slices)
-      for (const std::size_t forwarded : said.forwarded)
-        if (scheme == Scheme::leaders || (leaders == said.leaders[0] && slice == said.slices[0]))
-          all.push_back({.leaders = leaders,
-                         .slice_bytes = slice,
-                         .packed_bytes = said.packed,
-                         .forwarded_bytes = forwarded});
+    for (const std::size_t slice : said.slices) {
+      if (scheme == Scheme::flat && (leaders != said.leaders[0] || slice != said.slices[0]))
+        continue;
+      coll::leaders::Way way{.leaders = leaders, .slice_bytes = slice, .packed_bytes = said.packed};
+      if (said.forwarded.empty()) all.push_back(way);
+      for (const std::size_t forwarded : said.forwarded) {
+        way.forwarded_bytes = forwarded;
+        way.passed_bytes = forwarded;
+        all.push_back(way);
+      }
+    }
   return all;
 }
 

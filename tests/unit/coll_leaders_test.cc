@@ -36,6 +36,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.grain_bytes = std::size_t{1} << random() % 13;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
+  if (random() % 2 == 0) way.passed_bytes = std::size_t{1} << random() % 17;
   return way;
 }
 
@@ -124,6 +125,23 @@ TEST(Pipelines, SuitTheirLength) {
   EXPECT_TRUE(is(16 * mib, 4, 256 * kib, true));
   EXPECT_TRUE(is(16 * mib, 64, 32 * kib, true));
   EXPECT_TRUE(is(std::size_t{1} << 40, 4096, 512 * kib, true));
+}
+
+// Of many nodes alone, and few bytes.
+TEST(PassesOn, WhereThatSavesTime) {
+  const auto does = [](int nodes, int ranks, std::size_t bytes) {
+    std::vector<std::int32_t> hosts;
+    for (std::int32_t node = 0; node < nodes; ++node) hosts.insert(hosts.end(), ranks, node);
+    const fabric::NodeMap map(hosts, 0);
+    return coll::leaders::passes_on({}, map, {.count = bytes});
+  };
+  EXPECT_FALSE(does(4, 2, 8));
+  EXPECT_FALSE(does(32, 1, 8));
+  EXPECT_TRUE(does(64, 8, 64));
+  EXPECT_FALSE(does(64, 8, 128));
+  EXPECT_TRUE(does(512, 8, 128));
+  EXPECT_FALSE(does(512, 8, 512));
+  EXPECT_FALSE(does(4096, 1, limits::most_packed_bytes));
 }
 
 // What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.

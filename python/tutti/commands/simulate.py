@@ -121,7 +121,8 @@ def simulate(
     forwarded: Optional[str] = _cluster(
         None,
         metavar="SIZE",
-        help="Nodes that have no more for each other let others pass it on. Also 0,64K.",
+        help="Nodes that have no more for each other in an Alltoall, Gather or Scatter let others "
+        "pass it on. Also 0,64K.",
     ),
     switch_nodes: int = _cluster(
         0, "--switch", metavar="N", help="Nodes of a switch. Default: all."

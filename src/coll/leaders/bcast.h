@@ -14,7 +14,7 @@ Task bcast(Members<F, W>& all, const Work& work) {
   const std::size_t bytes = work.bytes();
   const Pipeline pipeline(all.way, bytes, all.map.nodes());
   const std::size_t piece = pipeline.piece_bytes;
-  const Tree tree(all.map, work.root, pipeline.chain);
+  const Tree tree(all.map, work.root, pipeline.shape());
   const bool leads = all.leads(work.root), hears = leads && tree.parent() != nobody;
   const auto length = [&](std::size_t begin) { return std::min(piece, bytes - begin); };
   Ticket next = hears ? all.wire.receive(tree.parent(), data, length(0)) : 0, last = next;
@@ -26,8 +26,8 @@ Task bcast(Members<F, W>& all, const Work& work) {
       co_await all.wire.done(here);
     }
     if (leads)
-      for (const int child : tree.children())
-        last = all.wire.send(child, data + begin, length(begin));
+      for (const Branch& child : tree.children())
+        last = all.wire.send(child.leader, data + begin, length(begin));
     co_await bcast_on_node(all, data + begin, length(begin), work.root);
   }
   if (leads) co_await all.wire.done(last);

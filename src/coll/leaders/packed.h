@@ -5,9 +5,49 @@
 
 #include <vector>
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/tree.h"
 
 namespace tutti::coll::leaders {
+
+// Whether leaders pass on each other's blocks of a Gather or Scatter; all members know that alike.
+// To start N - 1 messages takes the root N - 1 starts. A tree takes log2 N starts, and as many
+// messages to arrive, one after the other. And bytes are copied, sent and received again.
+[[nodiscard]] inline bool passes_on(const Way& way, const NodeMap& map, const Work& work) {
+  const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
+  if (way.passed_bytes) return bytes <= *way.passed_bytes;
+  const auto others = static_cast<std::size_t>(map.nodes() - 1);
+  const std::size_t saved = others * way.start_bytes;
+  const std::size_t rounds = std::bit_width(others);
+  return saved >
+         limits::hop_starts * rounds * way.start_bytes + limits::passed_costs * others * bytes;
+}
+
+// What a leader holds for its part of the tree, of equal blocks: its own node's first.
+class Held {
+ public:
+  Held(const NodeMap& map, const Tree& tree, std::size_t bytes)
+      : map_(map), bytes_(bytes), all_(of(map.node(), tree.nodes())) {}
+
+  [[nodiscard]] std::size_t bytes() const { return all_; }
+  [[nodiscard]] std::size_t begin(const Branch& branch) const {
+    const int nodes = map_.nodes();
+    return of(map_.node(), (branch.node - map_.node() + nodes) % nodes);
+  }
+  [[nodiscard]] std::size_t bytes(const Branch& branch) const {
+    return of(branch.node, branch.nodes);
+  }
+
+ private:
+  // Of so many nodes from `node` on.
+  [[nodiscard]] std::size_t of(int node, int nodes) const {
+    const int end = node + nodes, behind = std::max(0, end - map_.nodes());
+    const int members = map_.before(end - behind) - map_.before(node) + map_.before(behind);
+    return static_cast<std::size_t>(members) * bytes_;
+  }
+
+  const NodeMap& map_;
+  std::size_t bytes_, all_;
+};
 
 // Whether a leader may hold its node's blocks of a call; all members know that alike.
 [[nodiscard]] inline bool fit_leaders(const NodeMap& map, const Work& work) {
@@ -42,25 +82,31 @@ template <Fabric F, Wire W>
   return straight ? block.address : nullptr;
 }
 
-// The places of `blocks`, one a rank, of which each has its own size.
+// The places of `blocks`, one a rank, of which each has its own size. Those of the node `first`
+// come first, and behind those of the last node come those of node 0.
 class Packed {
  public:
-  Packed(const NodeMap& map, std::span<const Block> blocks) : map_(map), blocks_(blocks) {
+  Packed(const NodeMap& map, std::span<const Block> blocks, int first = 0)
+      : map_(map), blocks_(blocks), first_(first) {
     std::size_t begin = 0;
-    for (int node = 0; node < map.nodes(); ++node) {
-      nodes_.push_back(begin);
-      for (const int rank : map.members(node)) begin += blocks[index(rank)].bytes;
+    for (int place = 0; place < map.nodes(); ++place) {
+      places_.push_back(begin);
+      for (const int rank : map.members((first + place) % map.nodes()))
+        begin += blocks[index(rank)].bytes;
     }
-    nodes_.push_back(begin);
+    places_.push_back(begin);
   }
 
-  [[nodiscard]] std::size_t bytes() const { return nodes_.back(); }
-  [[nodiscard]] std::size_t begin(int node) const { return nodes_[index(node)]; }
-  [[nodiscard]] std::size_t bytes(int node) const { return nodes_[index(node) + 1] - begin(node); }
+  [[nodiscard]] std::size_t bytes() const { return places_.back(); }
+  [[nodiscard]] std::size_t begin(int node) const { return places_[index(place(node))]; }
+  // Of `nodes` nodes from this one on.
+  [[nodiscard]] std::size_t bytes(int node, int nodes = 1) const {
+    return places_[index(place(node) + nodes)] - begin(node);
+  }
 
   // Where the blocks lie like that themselves, if they do.
   [[nodiscard]] std::byte* as_they_lie() const {
-    return map_.in_order() ? leaders::as_they_lie(blocks_) : nullptr;
+    return map_.in_order() && first_ == 0 ? leaders::as_they_lie(blocks_) : nullptr;
   }
   // The most bytes of a node other than this one.
   [[nodiscard]] std::size_t most_elsewhere() const {
@@ -110,10 +156,12 @@ class Packed {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] int place(int node) const { return (node - first_ + map_.nodes()) % map_.nodes(); }
 
   const NodeMap& map_;
   std::span<const Block> blocks_;
-  std::vector<std::size_t> nodes_;
+  int first_;
+  std::vector<std::size_t> places_;
 };
 
 }  // namespace tutti::coll::leaders

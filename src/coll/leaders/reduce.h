@@ -24,7 +24,7 @@ Task reduce(Members<F, W>& all, const Work& work) {
   const Pipeline pipeline(all.way, work.bytes(), all.map.nodes());
   const std::size_t most = std::max<std::size_t>(1, pipeline.piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
-  const Tree tree(all.map, work.root, pipeline.chain);
+  const Tree tree(all.map, work.root, pipeline.shape());
   const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
   const std::size_t children = leads ? tree.children().size() : 0;
   const auto part = [&](std::size_t piece) {
@@ -36,7 +36,7 @@ Task reduce(Members<F, W>& all, const Work& work) {
   const auto receive = [&](std::size_t piece) {
     Ticket ticket = 0;
     for (std::size_t i = 0; i < children; ++i)
-      ticket = all.wire.receive(tree.children()[i], places.at(piece, 1 + i),
+      ticket = all.wire.receive(tree.children()[i].leader, places.at(piece, 1 + i),
                                 part(piece).count * element);
     return ticket;
   };

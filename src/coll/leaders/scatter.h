@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter over nodes: the root speaks for its node. It sends each other leader the blocks of that
-// node, packed. More than that one may hold goes as a Scatterv, in pieces.
+// node, packed. Few bytes go along a tree, so that nobody sends to many: each leader passes on what
+// is for its children. More than a leader may hold goes as a Scatterv, in pieces.
 #pragma once
 
 #include "coll/leaders/packed.h"
@@ -9,16 +10,17 @@
 namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
-Task scatter_from_root(Members<F, W>& all, const Work& work) {
-  const Packed packed(all.map, work.out);
-  const int home = all.map.node();
+Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree, bool passed) {
+  const int home = all.map.node(), nodes = all.map.nodes();
+  const Packed packed(all.map, work.out, passed ? home : 0);
   std::byte* const straight = packed.as_they_lie();
   std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
   Ticket last = 0;
-  for (int node = 0; node < all.map.nodes(); ++node) {
-    if (node == home) continue;
-    if (straight == nullptr) all.fabric.spend(packed.pack(node, memory));
-    last = all.wire.send(all.map.leader(node), memory + packed.begin(node), packed.bytes(node));
+  for (const Branch& child : tree.children()) {
+    for (int next = 0; straight == nullptr && next < child.nodes; ++next)
+      all.fabric.spend(packed.pack((child.node + next) % nodes, memory));
+    last = all.wire.send(child.leader, memory + packed.begin(child.node),
+                         packed.bytes(child.node, child.nodes));
   }
   const std::vector<Block> blocks = packed.blocks_of(home);
   Work own = all.staged(work);
@@ -35,25 +37,33 @@ Task scatter(Members<F, W>& all, const Work& work) {
     co_await scatterv(all, large);
     co_return;
   }
+  const bool passed = passes_on(all.way, all.map, work);
+  const Tree tree(all.map, work.root, passed ? Tree::Shape::binomial : Tree::Shape::star);
   if (work.root == all.map.rank()) {
-    co_await scatter_from_root(all, work);
+    co_await scatter_from_root(all, work, tree, passed);
     co_return;
   }
   const bool leads = all.leads(work.root);
-  const std::size_t bytes = work.bytes(), members = static_cast<std::size_t>(all.fabric.size());
-  if (std::byte* const straight = straight_block(all, work.in[0], bytes)) {
-    co_await all.wire.done(all.wire.receive(work.root, straight, bytes));
+  const std::size_t bytes = work.bytes();
+  std::byte* const straight = straight_block(all, work.in[0], bytes);
+  if (straight != nullptr && tree.nodes() == 1) {
+    co_await all.wire.done(all.wire.receive(tree.parent(), straight, bytes));
     co_return;
   }
   std::vector<Block> places;
+  Ticket last = 0;
   if (leads) {
-    std::byte* const memory = all.wire.scratch(members * bytes);
-    places = equal_places(memory, bytes, members);
-    co_await all.wire.done(all.wire.receive(work.root, memory, members * bytes));
+    const Held held(all.map, tree, bytes);
+    std::byte* const memory = all.wire.scratch(held.bytes());
+    places = equal_places(memory, bytes, static_cast<std::size_t>(all.fabric.size()));
+    co_await all.wire.done(all.wire.receive(tree.parent(), memory, held.bytes()));
+    for (const Branch& child : tree.children())
+      last = all.wire.send(child.leader, memory + held.begin(child), held.bytes(child));
   }
   Work own = all.staged(work);
   own.out = places;
   co_await on_node(all, Collective::scatter, own);
+  co_await all.wire.done(last);
 }
 
 }  // namespace tutti::coll::leaders

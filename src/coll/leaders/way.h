@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "base/bits.h"
 #include "choice/limits.h"
@@ -33,6 +34,9 @@ struct Way {
   // have no more than `forwarded_bytes` for each other in an Alltoall, others pass it on.
   std::size_t packed_bytes = limits::packed_alltoall_bytes;
   std::size_t forwarded_bytes = limits::forwarded_alltoall_bytes;
+  // Of a Gather or Scatter: up to so many bytes for each node, others pass them on. nullopt: as
+  // coll/leaders/packed.h has it.
+  std::optional<std::size_t> passed_bytes = std::nullopt;
 };
 
 }  // namespace tutti::coll::leaders

@@ -94,8 +94,8 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // `code` is the call's, and is returned. A call that has failed does not count: an error handler
-  // may have freed the communicator, and the contest with it.
+  // `code` is the call's, and is returned. A call that has failed counts as one that took no time:
+  // an error handler may have freed the communicator, and the contest with it.
   int ends(int code) const {
     if (contest_ != nullptr && code == 0)
       contest_->took(static_cast<std::uint64_t>(os::now_ns() - began_));

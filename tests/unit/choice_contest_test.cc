@@ -146,7 +146,7 @@ TEST(Contest, ATurnIsTimed) {
   EXPECT_EQ(Turn().ends(0), 0);
   EXPECT_EQ(contest.times(), none);
   Turn::give(contest);
-  EXPECT_EQ(Turn().ends(5), 5);  // failed, so it does not count
+  EXPECT_EQ(Turn().ends(5), 5);  // failed, so nothing is written
   EXPECT_EQ(contest.times(), none);
   Turn::give(contest);
   EXPECT_EQ(Turn().ends(0), 0);

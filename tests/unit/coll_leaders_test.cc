@@ -128,12 +128,13 @@ TEST(Pipelines, SuitTheirLength) {
 }
 
 // Of many nodes alone, and few bytes.
-TEST(PassesOn, WhereThatSavesTime) {
+TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
   const auto does = [](int nodes, int ranks, std::size_t bytes) {
     std::vector<std::int32_t> hosts;
     for (std::int32_t node = 0; node < nodes; ++node) hosts.insert(hosts.end(), ranks, node);
     const fabric::NodeMap map(hosts, 0);
-    return coll::leaders::passes_on({}, map, {.count = bytes});
+    return coll::leaders::shape_of_blocks({}, map, {.count = bytes}) ==
+           coll::leaders::Tree::Shape::binomial;
   };
   EXPECT_FALSE(does(4, 2, 8));
   EXPECT_FALSE(does(32, 1, 8));

@@ -57,7 +57,9 @@ Task allgather(Members<F, W>& all, const Work& work) {
   std::byte* const straight = packed.as_they_lie();
   std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
   Work gathered = work;
-  if (work.count * work.element_bytes != work.in[0].bytes) gathered.count = 0;
+  if (!std::ranges::all_of(work.in,
+                           [&](const Block& block) { return block.bytes == work.bytes(); }))
+    gathered.count = 0;  // as of a Gatherv
   co_await gather_on_node(all, gathered, packed, memory);
 
   const auto index = [&](int back) { return (me + nodes - back) % nodes; };

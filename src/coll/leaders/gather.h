@@ -11,23 +11,21 @@
 namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
-Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree, bool passed) {
-  const int home = all.map.node();
-  const Packed packed(all.map, work.in, passed ? home : 0);
-  std::byte* const straight = packed.as_they_lie();
-  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
+  const Packed packed(all.map, work.in);
+  const Branches branches(all, packed, tree);
   Ticket last = 0;
   for (const Branch& child : tree.children())
-    last = all.wire.receive(child.leader, memory + packed.begin(child.node),
-                            packed.bytes(child.node, child.nodes));
-  const std::vector<Block> blocks = packed.blocks_of(home);
+    last = all.wire.receive(child.leader, branches.begin(child), branches.bytes(child));
+  const std::vector<Block> blocks = packed.blocks_of(all.map.node());
   Work own = all.staged(work);
   own.in = blocks;
   co_await on_node(all, Collective::gather, own);
   co_await all.wire.done(last);
-  if (straight != nullptr) co_return;
-  for (int node = 0; node < all.map.nodes(); ++node)
-    if (node != home) all.fabric.spend(packed.unpack(node, memory));
+  for (const Branch& child : tree.children())
+    branches.each_copied(child, [&](int node, const std::byte* place) {
+      all.fabric.spend(packed.unpack_from(node, place));
+    });
 }
 
 template <Fabric F, Wire W>
@@ -38,13 +36,11 @@ Task gather(Members<F, W>& all, const Work& work) {
     co_await gatherv(all, large);
     co_return;
   }
-  const bool passed = passes_on(all.way, all.map, work);
-  const Tree tree(all.map, work.root, passed ? Tree::Shape::binomial : Tree::Shape::star);
+  const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));
   if (work.root == all.map.rank()) {
-    co_await gather_to_root(all, work, tree, passed);
+    co_await gather_to_root(all, work, tree);
     co_return;
   }
-  const bool leads = all.leads(work.root);
   const std::size_t bytes = work.bytes();
   std::byte* const straight = straight_block(all, work.out[0], bytes);
   if (straight != nullptr && tree.nodes() == 1) {
@@ -52,20 +48,18 @@ Task gather(Members<F, W>& all, const Work& work) {
     co_return;
   }
   const Held held(all.map, tree, bytes);
+  const bool leads = all.leads(work.root);
   std::byte* const memory = leads ? all.wire.scratch(held.bytes()) : nullptr;
   std::vector<Block> places;
+  if (leads) places = equal_places(memory, bytes, static_cast<std::size_t>(all.fabric.size()));
   Ticket last = 0;
-  if (leads) {
-    places = equal_places(memory, bytes, static_cast<std::size_t>(all.fabric.size()));
-    for (const Branch& child : tree.children())
-      last = all.wire.receive(child.leader, memory + held.begin(child), held.bytes(child));
-  }
+  for (const Branch& child : tree.children())
+    last = all.wire.receive(child.leader, memory + held.begin(child), held.bytes(child));
   Work own = all.staged(work);
   own.in = places;
   co_await on_node(all, Collective::gather, own);
-  if (!leads) co_return;
   co_await all.wire.done(last);
-  co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes()));
+  if (leads) co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes()));
 }
 
 }  // namespace tutti::coll::leaders

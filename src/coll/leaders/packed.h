@@ -9,20 +9,21 @@
 
 namespace tutti::coll::leaders {
 
-// Whether leaders pass on each other's blocks of a Gather or Scatter; all members know that alike.
-// To start N - 1 messages takes the root N - 1 starts. A tree takes log2 N starts, and as many
-// messages to arrive, one after the other. And bytes are copied, sent and received again.
-[[nodiscard]] inline bool passes_on(const Way& way, const NodeMap& map, const Work& work) {
+// How blocks of a Gather or Scatter go; all members know that alike. Few go along a tree. To start
+// N - 1 messages takes the root N - 1 starts. A tree takes log2 N starts, and as many messages to
+// arrive, one after the other. And bytes are copied, sent and received again.
+[[nodiscard]] inline Tree::Shape shape_of_blocks(const Way& way, const NodeMap& map,
+                                                 const Work& work) {
   const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
-  if (way.passed_bytes) return bytes <= *way.passed_bytes;
   const auto others = static_cast<std::size_t>(map.nodes() - 1);
-  const std::size_t saved = others * way.start_bytes;
-  const std::size_t rounds = std::bit_width(others);
-  return saved >
-         limits::hop_starts * rounds * way.start_bytes + limits::passed_costs * others * bytes;
+  const std::size_t rounds = std::bit_width(others), start = way.start_bytes;
+  const bool pays =
+      others * start > limits::hop_starts * rounds * start + limits::passed_costs * others * bytes;
+  const bool passes = way.passed_bytes ? bytes <= *way.passed_bytes : pays;
+  return passes ? Tree::Shape::binomial : Tree::Shape::star;
 }
 
-// What a leader holds for its part of the tree, of equal blocks: its own node's first.
+// What a leader that is not the root holds for its branch, of equal blocks: its own node's first.
 class Held {
  public:
   Held(const NodeMap& map, const Tree& tree, std::size_t bytes)
@@ -82,31 +83,25 @@ template <Fabric F, Wire W>
   return straight ? block.address : nullptr;
 }
 
-// The places of `blocks`, one a rank, of which each has its own size. Those of the node `first`
-// come first, and behind those of the last node come those of node 0.
+// The places of `blocks`, one a rank, of which each has its own size.
 class Packed {
  public:
-  Packed(const NodeMap& map, std::span<const Block> blocks, int first = 0)
-      : map_(map), blocks_(blocks), first_(first) {
+  Packed(const NodeMap& map, std::span<const Block> blocks) : map_(map), blocks_(blocks) {
     std::size_t begin = 0;
-    for (int place = 0; place < map.nodes(); ++place) {
-      places_.push_back(begin);
-      for (const int rank : map.members((first + place) % map.nodes()))
-        begin += blocks[index(rank)].bytes;
+    for (int node = 0; node < map.nodes(); ++node) {
+      nodes_.push_back(begin);
+      for (const int rank : map.members(node)) begin += blocks[index(rank)].bytes;
     }
-    places_.push_back(begin);
+    nodes_.push_back(begin);
   }
 
-  [[nodiscard]] std::size_t bytes() const { return places_.back(); }
-  [[nodiscard]] std::size_t begin(int node) const { return places_[index(place(node))]; }
-  // Of `nodes` nodes from this one on.
-  [[nodiscard]] std::size_t bytes(int node, int nodes = 1) const {
-    return places_[index(place(node) + nodes)] - begin(node);
-  }
+  [[nodiscard]] std::size_t bytes() const { return nodes_.back(); }
+  [[nodiscard]] std::size_t begin(int node) const { return nodes_[index(node)]; }
+  [[nodiscard]] std::size_t bytes(int node) const { return nodes_[index(node) + 1] - begin(node); }
 
   // Where the blocks lie like that themselves, if they do.
   [[nodiscard]] std::byte* as_they_lie() const {
-    return map_.in_order() && first_ == 0 ? leaders::as_they_lie(blocks_) : nullptr;
+    return map_.in_order() ? leaders::as_they_lie(blocks_) : nullptr;
   }
   // The most bytes of a node other than this one.
   [[nodiscard]] std::size_t most_elsewhere() const {
@@ -145,7 +140,9 @@ class Packed {
     return bytes(node);
   }
   std::size_t pack(int node, std::byte* memory) const {
-    std::byte* next = memory + begin(node);
+    return pack_to(node, memory + begin(node));
+  }
+  std::size_t pack_to(int node, std::byte* next) const {
     for (const int rank : map_.members(node)) {
       const Block& block = blocks_[index(rank)];
       coll::pack(next, block, 0, block.bytes);
@@ -156,12 +153,57 @@ class Packed {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] int place(int node) const { return (node - first_ + map_.nodes()) % map_.nodes(); }
 
   const NodeMap& map_;
   std::span<const Block> blocks_;
-  int first_;
-  std::vector<std::size_t> places_;
+  std::vector<std::size_t> nodes_;
+};
+
+// Where the root has the blocks of the branches of its tree: where they lie, if they lie one behind
+// the other, or in memory of its own. There they always are if a branch goes on at node 0.
+class Branches {
+ public:
+  template <Fabric F, Wire W>
+  Branches(Members<F, W>& all, const Packed& packed, const Tree& tree)
+      : packed_(packed), nodes_(all.map.nodes()), memory_(packed.as_they_lie()) {
+    straight_ = memory_ != nullptr;
+    std::size_t around = 0;
+    for (const Branch& branch : tree.children())
+      if (goes_around(branch)) around = bytes(branch);
+    const std::size_t needed = around + (straight_ ? 0 : packed.bytes());
+    if (needed > 0) around_ = all.wire.scratch(needed);
+    if (!straight_) memory_ = around_ + around;
+  }
+
+  [[nodiscard]] std::byte* begin(const Branch& branch) const {
+    return goes_around(branch) ? around_ : memory_ + packed_.begin(branch.node);
+  }
+  [[nodiscard]] std::size_t bytes(const Branch& branch) const {
+    std::size_t all = 0;
+    for (int i = 0; i < branch.nodes; ++i) all += packed_.bytes((branch.node + i) % nodes_);
+    return all;
+  }
+  // Calls copy(node, place) for each node whose blocks are in memory of the root's own.
+  template <class Copy>
+  void each_copied(const Branch& branch, Copy copy) const {
+    if (straight_ && !goes_around(branch)) return;
+    std::byte* place = begin(branch);
+    for (int i = 0; i < branch.nodes; ++i) {
+      const int node = (branch.node + i) % nodes_;
+      copy(node, place);
+      place += packed_.bytes(node);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool goes_around(const Branch& branch) const {
+    return branch.node + branch.nodes > nodes_;
+  }
+
+  const Packed& packed_;
+  int nodes_;
+  bool straight_;
+  std::byte *memory_, *around_ = nullptr;
 };
 
 }  // namespace tutti::coll::leaders

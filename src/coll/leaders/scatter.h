@@ -10,19 +10,16 @@
 namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
-Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree, bool passed) {
-  const int home = all.map.node(), nodes = all.map.nodes();
-  const Packed packed(all.map, work.out, passed ? home : 0);
-  std::byte* const straight = packed.as_they_lie();
-  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree) {
+  const Packed packed(all.map, work.out);
+  const Branches branches(all, packed, tree);
   Ticket last = 0;
   for (const Branch& child : tree.children()) {
-    for (int next = 0; straight == nullptr && next < child.nodes; ++next)
-      all.fabric.spend(packed.pack((child.node + next) % nodes, memory));
-    last = all.wire.send(child.leader, memory + packed.begin(child.node),
-                         packed.bytes(child.node, child.nodes));
+    branches.each_copied(
+        child, [&](int node, std::byte* place) { all.fabric.spend(packed.pack_to(node, place)); });
+    last = all.wire.send(child.leader, branches.begin(child), branches.bytes(child));
   }
-  const std::vector<Block> blocks = packed.blocks_of(home);
+  const std::vector<Block> blocks = packed.blocks_of(all.map.node());
   Work own = all.staged(work);
   own.out = blocks;
   co_await on_node(all, Collective::scatter, own);
@@ -37,13 +34,11 @@ Task scatter(Members<F, W>& all, const Work& work) {
     co_await scatterv(all, large);
     co_return;
   }
-  const bool passed = passes_on(all.way, all.map, work);
-  const Tree tree(all.map, work.root, passed ? Tree::Shape::binomial : Tree::Shape::star);
+  const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));
   if (work.root == all.map.rank()) {
-    co_await scatter_from_root(all, work, tree, passed);
+    co_await scatter_from_root(all, work, tree);
     co_return;
   }
-  const bool leads = all.leads(work.root);
   const std::size_t bytes = work.bytes();
   std::byte* const straight = straight_block(all, work.in[0], bytes);
   if (straight != nullptr && tree.nodes() == 1) {
@@ -52,7 +47,7 @@ Task scatter(Members<F, W>& all, const Work& work) {
   }
   std::vector<Block> places;
   Ticket last = 0;
-  if (leads) {
+  if (all.leads(work.root)) {
     const Held held(all.map, tree, bytes);
     std::byte* const memory = all.wire.scratch(held.bytes());
     places = equal_places(memory, bytes, static_cast<std::size_t>(all.fabric.size()));

@@ -18,33 +18,43 @@ struct Branch {
   int leader, node, nodes;
 };
 
+// As this rank sees it: one that is no leader has neither parent nor children.
 class Tree {
  public:
   enum class Shape : std::uint8_t { binomial, chain, star };
 
-  Tree(const NodeMap& map, int root, Shape shape)
-      : map_(map), root_(root), me_((map.node() - map.node_of(root) + map.nodes()) % map.nodes()) {
-    const int nodes = map.nodes();
-    // So many nodes has my own branch, or would have where their number is a power of two.
-    int reach = me_ == 0 ? nodes : 1;
-    if (shape == Shape::binomial)
-      reach = me_ == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(nodes))) : me_ & -me_;
-    if (shape == Shape::chain) reach = nodes - me_;
-    nodes_ = std::min(reach, nodes - me_);
-    if (me_ != 0) {
-      const int before = shape == Shape::binomial ? me_ - reach : me_ - 1;
-      parent_ = leader(shape == Shape::star ? 0 : before);
-    }
+  Tree(const NodeMap& map, int root, Shape shape) {
+    if (map.leader(map.node(), root) != map.rank()) return;
+    const int home = map.node_of(root), nodes = map.nodes();
+    const int me = (map.node() - home + nodes) % nodes;
+    const auto node = [&](int from_root) { return (home + from_root) % nodes; };
+    const auto hear = [&](int from_root) {
+      if (me != 0) parent_ = map.leader(node(from_root), root);
+    };
+    const auto add = [&](int distance, int most) {
+      if (distance >= nodes_) return;
+      const int child = node(me + distance);
+      children_.push_back({map.leader(child, root), child, std::min(most, nodes_ - distance)});
+    };
     switch (shape) {
-      case Shape::binomial:  // the one with the most nodes first
-        children_.reserve(static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(nodes_))));
+      case Shape::binomial: {
+        // The branch, where the number of nodes is a power of two.
+        const auto all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(nodes)));
+        const int reach = me == 0 ? all : me & -me;
+        hear(me - reach);
+        nodes_ = std::min(reach, nodes - me);
+        // The one with the most nodes first.
         for (int distance = reach / 2; distance > 0; distance /= 2) add(distance, distance);
         break;
+      }
       case Shape::chain:
-        add(1, nodes_ - 1);
+        hear(me - 1);
+        nodes_ = nodes - me;
+        add(1, nodes_);
         break;
       case Shape::star:
-        children_.reserve(static_cast<std::size_t>(nodes_ - 1));
+        hear(0);
+        nodes_ = me == 0 ? nodes : 1;
         for (int distance = 1; distance < nodes_; ++distance) add(distance, 1);
     }
   }
@@ -56,19 +66,7 @@ class Tree {
   [[nodiscard]] int nodes() const { return nodes_; }
 
  private:
-  [[nodiscard]] int node(int from_root) const {
-    return (map_.node_of(root_) + from_root) % map_.nodes();
-  }
-  [[nodiscard]] int leader(int from_root) const { return map_.leader(node(from_root), root_); }
-  void add(int distance, int nodes) {
-    if (distance < nodes_)
-      children_.push_back(
-          {leader(me_ + distance), node(me_ + distance), std::min(nodes, nodes_ - distance)});
-  }
-
-  const NodeMap& map_;
-  int root_, me_, nodes_ = 1;
-  int parent_ = nobody;
+  int parent_ = nobody, nodes_ = 1;
   std::vector<Branch> children_;
 };
 

@@ -11,8 +11,8 @@
 namespace tutti::coll::leaders {
 
 struct Way {
-  // Of a Bcast, Reduce or Scan: the least piece, and so many bytes as take as long as it takes to
-  // start one (coll/leaders/tree.h).
+  // Of a Bcast, Reduce or Scan: the least piece (coll/leaders/tree.h). And so many bytes as take as
+  // long as it takes to start one, or a message of a Gather or Scatter (coll/leaders/packed.h).
   std::size_t least_piece_bytes = limits::least_wire_piece_bytes;
   std::size_t start_bytes = limits::wire_start_bytes;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many

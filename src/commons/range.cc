@@ -172,16 +172,19 @@ void purge(std::uint64_t pages, std::int64_t patience_ns) {
     const std::size_t bytes = std::size_t{span.pages} * page_bytes;
     void* at = heap.address(span.first);
     forget_populated(span.first, span.pages);
-    const bool punched = heap.private_first ? drop(span.first, span.pages)
-                         : exclusive        ? os::drop_private(at, bytes)
-                                            : os::drop_shared(at, bytes);
+    const auto punch = [&] {
+      if (heap.private_first) return drop(span.first, span.pages);
+      return exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
+    };
+    // Blocks that the program had locked would keep all others, too.
+    const bool punched = punch() || (os::unlock(at, bytes) && punch());
     if (punched) wish_for_small_pages(span.first, span.pages);
     const Guard guard(punched ? patience_ns : Guard::endless);
     if (!guard.is_in())
       (void)heap.extents.hand_over(span.first);
     else
       heap.extents.end_punch(span, punched);
-    if (!punched) return;  // locked in memory by the program: it stays as it is
+    if (!punched) return;  // the program locks all of its memory: it stays as it is
   }
 }
 

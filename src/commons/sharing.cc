@@ -162,13 +162,13 @@ bool may_move() {
 }
 
 bool share_now(const std::byte* at, std::size_t bytes) {
+  const os::Uncancelled uncancelled;
   // To write beyond the limit of files would end the process.
   const bool fits = offset_of(at) + bytes <= os::file_size_limit_bytes();
   if (!fits || !is_alone(at, bytes) || !may_move()) {
     share_from_birth(at);
     return false;
   }
-  const os::Uncancelled uncancelled;
   const Sharing sharing;
   return move_all(offset_of(at) / page_bytes, divide_up(offset_of(at) + bytes, page_bytes));
 }

@@ -109,6 +109,16 @@ void unmap(void* at, std::size_t bytes) { (void)::munmap(at, bytes); }
 bool drop_shared(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV_REMOVE) == 0; }
 bool drop_private(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV_DONTNEED) == 0; }
 
+bool unlock(void* at, std::size_t bytes) {
+  // What the kernel locks as it is mapped is there without being touched.
+  unsigned char resident = 0;
+  void* const probe = map(nullptr, page_bytes, readable_writable, anonymous, -1);
+  if (probe == nullptr) return false;
+  const bool locks_all = ::mincore(probe, page_bytes, &resident) != 0 || (resident & 1) != 0;
+  unmap(probe, page_bytes);
+  return !locks_all && ::munlock(at, bytes) == 0;
+}
+
 void* map_wiped_on_fork() {
   void* result = map(nullptr, page_bytes, readable_writable, anonymous, -1);
   if (result != nullptr && ::madvise(result, page_bytes, MADV_WIPEONFORK) == 0) return result;

@@ -48,6 +48,9 @@ void unmap(void* at, std::size_t bytes);
 // for every process that has mapped it.
 [[nodiscard]] bool drop_shared(void* at, std::size_t bytes);
 [[nodiscard]] bool drop_private(void* at, std::size_t bytes);
+// Neither can give back what is locked in memory (mlock). Unlocks it, as munmap() does. False where
+// the program locks all that it will map (mlockall with MCL_FUTURE).
+[[nodiscard]] bool unlock(void* at, std::size_t bytes);
 
 // A page that reads as zeros in every child that gets a copy of this address space, whichever
 // system call made it.

@@ -12,10 +12,9 @@ namespace tutti::preload {
 // -v`), the address space that the commons has reserved is the program's, and it is asked again.
 template <class Ask>
 void* behind(std::size_t bytes, Ask ask) {
-  constexpr std::size_t worth_it = std::size_t{64} << 10;
   const int error = errno;
   void* block = ask();
-  if (block != nullptr || bytes < worth_it || !commons::yield_address_space(bytes)) [[likely]]
+  if (block != nullptr || !commons::yield_address_space(bytes)) [[likely]]
     return block;
   block = ask();
   if (block != nullptr) errno = error;

@@ -116,12 +116,25 @@ TEST_F(CommonsBudget, MemoryThatTheProgramHasLockedStaysUsable) {
   if (::mlock(block, 4 * mib) != 0) GTEST_SKIP() << "mlock is not allowed here";
   std::memset(block, 1, 4 * mib);
   release(block);
-  trim();  // refused by the kernel
+  trim();
   EXPECT_TRUE(is_valid());
   unsigned char* again = take(4 * mib, true);
   EXPECT_TRUE(all_zero(again, 4 * mib));
   ::munlock(again, 4 * mib);
   release(again);
+}
+
+// Bare, free() gives it back, lock and all.
+TEST_F(CommonsBudget, MemoryThatTheProgramHadLockedKeepsNoOther) {
+  unsigned char* locked = take(64 * mib);
+  if (::mlock(locked, 64 * mib) != 0) GTEST_SKIP() << "mlock is not allowed here";
+  const std::vector<unsigned char*> blocks = fill(100, 1 * mib);
+  release(locked);
+  for (unsigned char* block : blocks) release(block);
+  EXPECT_LE(resident_bytes(), budget);
+  trim();
+  EXPECT_EQ(resident_bytes(), 0u);
+  EXPECT_TRUE(is_valid());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -470,6 +471,35 @@ TEST(CommonsSpawn, CostsNoCopyAndSharesNothing) {
   EXPECT_EQ(result_of(forked), 0);
   EXPECT_TRUE(has_pattern(block, 1 * mib, 1));
   EXPECT_TRUE(shared(block, 1 * mib));
+  release(block);
+}
+
+int forked_in_handler = -1;
+
+// As those do that start a debugger. SIGSTKSZ was 8 KiB for long.
+TEST(CommonsFork, WorksOnTheSmallStackOfASignalHandler) {
+  unsigned char* block = take(mib);
+  write_pattern(block, mib, 1);
+  constexpr std::size_t stack_bytes = 8 * kib;
+  auto* guarded = static_cast<char*>(
+      ::mmap(nullptr, stack_bytes + 64 * kib, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_EQ(::mprotect(guarded + 64 * kib, stack_bytes, PROT_READ | PROT_WRITE), 0);
+  const stack_t stack{guarded + 64 * kib, 0, stack_bytes};
+  stack_t before{};
+  ASSERT_EQ(::sigaltstack(&stack, &before), 0);
+  struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = [](int) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(7);
+    forked_in_handler = result_of(child);
+  };
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, nullptr), 0);
+  ::raise(SIGUSR1);
+  EXPECT_EQ(forked_in_handler, 7);
+  EXPECT_TRUE(has_pattern(block, mib, 1));
+  ::sigaltstack(&before, nullptr);
+  ::munmap(guarded, stack_bytes + 64 * kib);
   release(block);
 }
 

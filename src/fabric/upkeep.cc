@@ -72,6 +72,11 @@ void Upkeep::between_calls(bool looks) {
   gap_.store(std::min(2 * gap + 1, wanted), std::memory_order_relaxed);
 }
 
+void Upkeep::catch_up() {
+  look_until_quiet(arch::ticks());
+  gap_.store(0, std::memory_order_relaxed);
+}
+
 void Upkeep::while_waiting() {
   if (presses()) {
     if (const Look look = look_.load(std::memory_order_relaxed)) look();

@@ -54,6 +54,10 @@ class Upkeep {
   // To be called in a wait, as often as the caller likes.
   static void while_waiting();
 
+  // Whether there may have been calls after which this rank has not looked. catch_up() does.
+  [[nodiscard]] static bool is_behind() { return gap() != 0; }
+  static void catch_up();
+
   // Whether messages of Tutti's own are under way that only looks bring forward. Then a rank that
   // waits looks all the time, and sleeps for short times only.
   static void press(bool presses) { presses_.store(presses, std::memory_order_relaxed); }

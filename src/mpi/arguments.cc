@@ -26,6 +26,7 @@ template <class H>
 template <class Call>
 bool Arguments<H>::refuses(std::atomic<Verdict>& verdict, Call call) {
   if (verdict.load(std::memory_order_relaxed) == Verdict::unknown) {
+    const std::lock_guard lock(asking_);
     const H alone = quiet_comm();
     if (alone == native_.null_comm) return false;
     verdict.store(call(alone) != 0 ? Verdict::refuses : Verdict::accepts,
@@ -109,7 +110,7 @@ bool Arguments<H>::is_committed(H type) {
 template <class H>
 const reduce::Kernel* Arguments<H>::kernel_as_computed(H comm, H type, H op, reduce::Op which,
                                                        std::size_t element_bytes) {
-  const std::lock_guard lock(comparing_);
+  const std::lock_guard lock(asking_);
   const auto [known, is_new] = compared_.try_emplace({type, op});
   if (!is_new) return known->second;
   H own = native_.null_comm, alone = quiet_comm();

@@ -33,6 +33,11 @@ class Arguments {
   [[nodiscard]] const reduce::Kernel* kernel_as_computed(H comm, H type, H op, reduce::Op which,
                                                          std::size_t element_bytes);
 
+  // When the MPI has begun: what is asked below takes a communicator, and to make one while another
+  // thread makes one may wait for that.
+  void open() {
+    if (native_.any_thread_may_call()) (void)quiet_comm();
+  }
   // Before the MPI ends.
   void close();
 
@@ -50,7 +55,7 @@ class Arguments {
   std::mutex quieting_;
   H quiet_{};  // under quieting_, once it is made
   bool has_quiet_ = false;
-  std::mutex comparing_;
+  std::mutex asking_;  // collectives on it come one after the other
   std::map<std::pair<H, H>, const reduce::Kernel*> compared_;
 };
 

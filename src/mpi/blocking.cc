@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "fabric/upkeep.h"
 #include "mpi/packing.h"
 
 namespace tutti::mpi {
@@ -132,16 +133,31 @@ int Blocking<H>::mprobe(int from, int tag, Word comm, void* message, void* statu
       [&] { return native.mprobe(from, tag, own, message, status); });
 }
 
+// Some MPIs first say whether it is there, and then look for messages.
+template <class H>
+template <class Probe>
+int Blocking<H>::probe_now(Probe probe, const int* flag) {
+  requests_.look();
+  const int code = probe();
+  if (code != 0 || *flag != 0 || !fabric::Upkeep::is_behind()) return code;
+  fabric::Upkeep::catch_up();
+  return probe();
+}
+
 template <class H>
 int Blocking<H>::iprobe(int from, int tag, Word comm, int* flag, void* status) {
-  self_->requests_.look();
-  return self_->native_.iprobe(from, tag, handle_from<H>(comm), flag, status);
+  const auto probe = [&] {
+    return self_->native_.iprobe(from, tag, handle_from<H>(comm), flag, status);
+  };
+  return self_->probe_now(probe, flag);
 }
 
 template <class H>
 int Blocking<H>::improbe(int from, int tag, Word comm, int* flag, void* message, void* status) {
-  self_->requests_.look();
-  return self_->native_.improbe(from, tag, handle_from<H>(comm), flag, message, status);
+  const auto probe = [&] {
+    return self_->native_.improbe(from, tag, handle_from<H>(comm), flag, message, status);
+  };
+  return self_->probe_now(probe, flag);
 }
 
 template class Blocking<int>;

@@ -32,12 +32,15 @@ class Blocking {
                               Word comm, void* status);
   static int probe(int from, int tag, Word comm, void* status);
   static int mprobe(int from, int tag, Word comm, void* message, void* status);
-  // They wait for nothing, but a program may ask until there is something.
+  // They wait for nothing, but a program may ask until there is something. Or it asks once, for
+  // what was sent before a collective: the MPI's own would have looked for it.
   static int iprobe(int from, int tag, Word comm, int* flag, void* status);
   static int improbe(int from, int tag, Word comm, int* flag, void* message, void* status);
 
   using Isend = int (*)(const void*, int count, H type, int to, int tag, H comm, void* request);
   int finish(H* request, void* status);
+  template <class Probe>
+  int probe_now(Probe probe, const int* flag);
   int send_with(Isend isend, const void* from, int count, Word type, int to, int tag, Word comm);
   template <class Send>
   int exchange(Send send, void* received, int count, Word type, int from, int tag, Word comm,

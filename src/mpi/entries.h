@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "engine/engine.h"
+#include "fabric/upkeep.h"
 #include "mpi/native.h"
 #include "progress/progress.h"
 
@@ -55,6 +56,10 @@ inline constinit std::atomic<std::uint32_t> g_messages_under_way{0};
   if (across != 0 || requests_under_way() == 0) [[likely]]
     return across;
   return engine::driver().has_thread() ? 0 : engine::driver().outstanding();
+}
+// Whether any of these, or a collective after which nobody has looked for messages of the MPI's.
+[[nodiscard]] inline bool probed_by_tutti() {
+  return driven_by_waits() != 0 || fabric::Upkeep::is_behind();
 }
 
 // Those of the MPI in this process, found at the first call. Ends the process with one sentence

@@ -122,6 +122,7 @@ using namespace tutti::mpi;
       under_way() != 0 && TUTTI_CALLER != Caller::mpi)
 #define TUTTI_COMPLETES(name, entry, count) TUTTI_WHILE(requests_under_way, name, entry, count)
 #define TUTTI_WAITS(name, entry, count) TUTTI_WHILE(driven_by_waits, name, entry, count)
+#define TUTTI_PROBES(name, entry, count) TUTTI_WHILE(probed_by_tutti, name, entry, count)
 
 #define TUTTI_MAKES(name, count, parent, last)                                               \
   static int own_##name(TUTTI_PARAMETERS_##count) {                                          \
@@ -140,6 +141,7 @@ using namespace tutti::mpi;
 #undef TUTTI_LOOKS
 #undef TUTTI_COMPLETES
 #undef TUTTI_WAITS
+#undef TUTTI_PROBES
 #undef TUTTI_MAKES
 
 namespace tutti::mpi {
@@ -149,6 +151,7 @@ namespace {
 #define TUTTI_LOOKS TUTTI_FUNCTION
 #define TUTTI_COMPLETES TUTTI_FUNCTION
 #define TUTTI_WAITS TUTTI_FUNCTION
+#define TUTTI_PROBES TUTTI_FUNCTION
 #define TUTTI_MAKES(name, count, parent, last) TUTTI_FUNCTION(name, , count)
 constinit Exported* const all_exported[] = {
 #include "mpi/exports.def"

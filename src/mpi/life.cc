@@ -81,6 +81,7 @@ void Life<H>::start() {
   if (options().off) return;
   const bool all_are_here = absentees_.call_the_roll();
   if (!prepare()) return;
+  arguments_.open();
   if (!all_are_here) return communicators_.give_up_world();
   communicators_.join_world();
   if (*options().trace != '\0') trace::start();

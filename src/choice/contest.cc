@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "choice/limits.h"
+
 namespace tutti::choice {
 
 Contest::Side Contest::next() {
@@ -61,6 +63,11 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
   rest_ = next_rest_;
   next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
   return result;
+}
+
+std::size_t least_computed_apart(Collective collective) {
+  return collective == Collective::reduce ? limits::reduced_apart_bytes
+                                          : limits::summed_apart_bytes;
 }
 
 bool all_wait_for_all(Collective collective) {

@@ -27,6 +27,10 @@ namespace tutti::choice {
 // the most of the members counts.
 [[nodiscard]] bool all_wait_for_all(Collective collective);
 
+// Where each node has one member: from how many bytes on Tutti computes what must always be
+// computed by the same side.
+[[nodiscard]] std::size_t least_computed_apart(Collective collective);
+
 class Contest {
   static constexpr std::size_t sides = 2;
   static constexpr std::size_t short_run = 3, long_run = 15;  // calls that count

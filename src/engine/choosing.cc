@@ -117,7 +117,7 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
   // run to run.
   const bool exact = work.operands == nullptr && (work.kernel == nullptr || work.kernel->exact);
   if (!exact)
-    return across_->map().largest() > 1
+    return across_->map().largest() > 1 || work.bytes() >= choice::least_computed_apart(collective)
                ? nullptr
                : "the result may depend on who computes it, and no node has two of its ranks";
   if (across_->is_strict()) return nullptr;

@@ -52,6 +52,13 @@ struct CommState {
   bool revoked = false;   // before it was settled; under Communicators' lock
 };
 
+// What each member has of a vector that is reduced, or scanned.
+template <class H>
+struct Vector {
+  Count count = 0;
+  H type{};
+};
+
 template <class H>
 class Communicators {
  public:
@@ -86,9 +93,10 @@ class Communicators {
     last.deletions = deletions;
     return state;
   }
-  // Before a state without a team is used. `collective`: the blocking one that all members are in,
-  // so that those on several nodes may meet; nullopt: they must not talk.
-  void settle(H comm, CommState& state, Collective collective, bool blocking);
+  // Before a state without a team is used, in a collective. `blocking`: all members are in it, so
+  // that those on several nodes may meet. `vector`: what it computes.
+  void settle(H comm, CommState& state, Collective collective, bool blocking,
+              const Vector<H>& vector = {});
 
   // All members are about to make another communicator.
   void making(H comm);
@@ -122,7 +130,9 @@ class Communicators {
   void gather_if_driven(H comm);
   void begin_state(H comm, CommState& state, bool may_link);
   void name_linked(H comm, CommState& state);
-  [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking) const;
+  [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking,
+                              const Vector<H>& vector) const;
+  [[nodiscard]] bool is_long(Collective collective, const Vector<H>& vector) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
   [[nodiscard]] CommState::Spread find_spread(H comm);

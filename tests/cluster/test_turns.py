@@ -68,3 +68,19 @@ def test_all_or_none(cluster: Cluster, tmp_path: Path) -> None:
     assert result.code == 0 and "turns: 0 wrong" in result.output, result.output[-3000:]
     calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
     assert FASTER in calls["Barrier"]["reasons"]
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_long_sums_apart(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    """Where each node has one rank, long sums of floats are Tutti's, from the first call on."""
+    report = tmp_path / "report.json"
+    options = {"TUTTI_NODES": "auto", "TUTTI_REPORT": str(report)}
+    words = [str(mpi.compile("../cluster/apart.cc"))]
+    result = cluster.run(mpi, ALONE, words, variables(mpi, **options), limit_s=100)
+    assert result.code == 0 and "apart: 0 wrong" in result.output, result.output[-3000:]
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    for name, often in (("Reduce_scatter_block", 40), ("Scan", 40), ("Reduce", 8)):
+        assert (calls[name]["taken"], calls[name]["reasons"]) == (often, {}), name
+    left = calls["Allreduce"]["reasons"]
+    assert left.pop(DEPENDS) == 40 and calls["Allreduce"]["taken"] + sum(left.values()) == 41
+    assert set(left) <= {FASTER}  # the sum of integers

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times examples/digits --overlap between two of the rig's hosts, bare and under Tutti by turns.
+"""Times examples/digits between two of the rig's hosts, bare and under Tutti by turns.
 
-training.py [--pairs N] [--rate 1gbit] [--hidden N] [--epochs N]
-    writes results/DATE-MACHINE-nodes-training.json and .md
+training.py [--pairs N] [--rate 1gbit] [--hidden N] [--epochs N] [--blocking]
+    writes results/DATE-MACHINE-nodes-training.json and .md, or -training-blocking
 
 Two hosts of a rank each, bound to a core, so that its progress thread has another one. With two
 cores in all that is the other host's, whose rank it disturbs. Run it alone.
@@ -36,7 +36,8 @@ def train(cluster: Cluster, mpi: Mpi, words: list[str], tutti: bool) -> dict[str
 
 def page(record: dict) -> str:
     lines = [
-        "# Training between two of the rig's hosts, sums in the background",
+        "# Training between two of the rig's hosts, sums"
+        + (" in blocking calls" if record["blocking"] else " in the background"),
         "",
         f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
         f" {record['machine']['cores']} cores. `{record['words']}` on two hosts of a rank each,"
@@ -45,7 +46,7 @@ def page(record: dict) -> str:
         f" Seconds, medians of {record['pairs']} runs by turns, and the median of the ratios, bare"
         " over Tutti. The weights are the same bits.",
         "",
-        "| MPI | bare | Tutti | | in Iallreduce and its wait: bare | Tutti |",
+        "| MPI | bare | Tutti | | in the sums and their waits: bare | Tutti |",
         "|---|---|---|---|---|---|",
     ]
     for run in record["runs"]:
@@ -68,11 +69,14 @@ def main() -> int:
     parser.add_argument("--rate", default="1gbit", help="of each host's link, as tc says it")
     parser.add_argument("--hidden", default="6", help="layers of the network")
     parser.add_argument("--epochs", default="6")
+    parser.add_argument("--blocking", action="store_true", help="one Allreduce of all layers")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
-    arguments = ["--epochs", options.epochs, "--hidden", options.hidden, "--overlap"]
+    arguments = ["--epochs", options.epochs, "--hidden", options.hidden]
+    arguments += [] if options.blocking else ["--overlap"]
     words = [*digits_words(sys.executable), *arguments]
     said = {"words": " ".join(words[1:]), "rate": options.rate, "pairs": options.pairs}
+    said["blocking"] = options.blocking
     record = {**head(machine.describe()), **said, "runs": []}
     with Cluster(2, options.rate) as cluster:
         for mpi in MAIN:
@@ -84,7 +88,8 @@ def main() -> int:
             if len({one["weights"] for side in ("bare", "tutti") for one in run[side]}) != 1:
                 raise SystemExit(f"{mpi.name}: the weights differ: {run}")
             record["runs"].append(run)
-    print(write(options.results, "-nodes-training", record, page(record)))
+    name = "-nodes-training" + ("-blocking" if options.blocking else "")
+    print(write(options.results, name, record, page(record)))
     return 0
 
 

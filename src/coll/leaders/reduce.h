@@ -26,7 +26,9 @@ Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t pieces = divide_up(work.count, most);
   const Tree tree(all.map, work.root, pipeline.shape());
   const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
-  const std::size_t children = leads ? tree.children().size() : 0;
+  // What a leader has that is alone on its node is sent, or folded, from where it is.
+  const bool alone = all.fabric.size() == 1;
+  const std::size_t children = tree.children().size();
   const auto part = [&](std::size_t piece) {
     return Slice{piece * most, std::min(most, work.count - piece * most)};
   };
@@ -48,12 +50,19 @@ Task reduce(Members<F, W>& all, const Work& work) {
     const Ticket awaited = heard;
     if (piece + 1 < pieces) heard = receive(piece + 1);
     if (leads) co_await all.wire.done(sent[piece % 2]);
-    co_await reduce_on_node(all, work, here, sum, work.root);
+    if (!alone) co_await reduce_on_node(all, work, here, sum, work.root);
     if (!leads) continue;
     if (children > 0) co_await all.wire.done(awaited);
-    for (std::size_t i = 0; i < children; ++i)
-      all.fold(work, sum, sum, places.at(piece, 1 + i), here.count, work.stores);
-    if (!ends) sent[piece % 2] = all.wire.send(tree.parent(), sum, here.count * element);
+    const std::byte* mine =
+        alone ? static_cast<const std::byte*>(work.send) + here.begin * element : sum;
+    for (std::size_t i = 0; i < children; ++i) {
+      all.fold(work, sum, mine, places.at(piece, 1 + i), here.count, work.stores);
+      mine = sum;
+    }
+    if (!ends)
+      sent[piece % 2] = all.wire.send(tree.parent(), mine, here.count * element);
+    else if (mine != sum)  // nobody else is there
+      all.copy(sum, mine, here.count * element);
   }
   if (leads) co_await all.wire.done(std::max(sent[0], sent[1]));
 }

@@ -150,7 +150,7 @@ def check_outputs(*files: Optional[Path]) -> None:
     for file in files:
         if file is None:
             continue
-        if not file.absolute().parent.is_dir():
+        if not os.path.isdir(file.absolute().parent):
             raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
-        if file.is_dir():
+        if os.path.isdir(file):
             raise UsageError(f"{file} cannot be written: it is a directory")

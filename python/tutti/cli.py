@@ -14,6 +14,9 @@ from tutti.errors import TuttiError
 
 def main(arguments: Optional[Sequence[str]] = None) -> None:
     """Runs the command line and exits with its code."""
+    for name in ("stdin", "stdout", "stderr"):  # one that was closed is None
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(words or ["--help"])
     with contextlib.suppress(OSError, ValueError):  # closed: _run has said so
@@ -42,6 +45,10 @@ def _run(words: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except OSError as error:  # no memory, no processes, no room, a list of words that is too long
+        if debug:
+            raise
+        return _say(f"{error.filename or 'the system'}: {error.strerror or error}", 1)
     except Exception as error:  # a bug of ours: never a traceback unless one is asked for
         if debug:
             import traceback

@@ -101,7 +101,7 @@ def run(words: Words) -> int:
     check_program(program[0], launcher_options)
     job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
-        report = Path(os.environ.get("TUTTI_REPORT") or Path(directory) / "report.json").absolute()
+        report = report_file() or Path(directory) / "report.json"
         before, before_trace = _written(report), _written(trace)
         last_words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = last_words.stat().st_size if last_words.exists() else 0
@@ -114,12 +114,25 @@ def run(words: Words) -> int:
         reported = _written(report) != before
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
-            _summary().print_summary(_summary().read(report), str(found), traced)
+            trouble = _summary().print_report(report, str(found), traced)
+            code = code or trouble
         elif trace is not None and code != 0 and not quiet:
             _summary().print_no_trace()
     if not reported:
         code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
     return code
+
+
+def report_file() -> Optional[Path]:
+    """Where the user wants the report, if at all."""
+    named = os.environ.get("TUTTI_REPORT")
+    if not named:
+        return None
+    file = Path(named).absolute()
+    arguments.check_outputs(file)
+    if not os.access(file if os.path.exists(file) else file.parent, os.W_OK):
+        raise UsageError(f"TUTTI_REPORT={named} cannot be written: permission denied")
+    return file
 
 
 def trace_file(named: Optional[Path]) -> Optional[Path]:
@@ -174,16 +187,19 @@ def check_program(word: str, launcher_options: list[str]) -> None:
         return
     if os.sep not in word:
         if shutil.which(word) is None:
-            here = Path(word).is_file()
+            here = os.path.isfile(word)
             hint = f" (did you mean './{word}'?)" if here else ""
             raise NotFoundError(f"there is no program '{word}' in PATH{hint}")
         return
-    path = Path(word)
-    if not path.exists():
-        raise NotFoundError(f"there is no program {word}")
-    if path.is_dir():
+    try:
+        os.stat(word)
+    except PermissionError as error:
+        raise CannotExecuteError(f"{word} cannot be reached: permission denied") from error
+    except OSError as error:
+        raise NotFoundError(f"there is no program {word}") from error
+    if os.path.isdir(word):
         raise CannotExecuteError(f"{word} is a directory, not a program")
-    if not os.access(path, os.X_OK):
+    if not os.access(word, os.X_OK):
         raise CannotExecuteError(f"{word} is not executable (chmod +x, or name its interpreter)")
 
 

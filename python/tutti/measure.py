@@ -84,6 +84,8 @@ def _read(child: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
             event = json.loads(line)
         except ValueError:
             continue  # the MPI's own words
+        if not isinstance(event, dict) or "event" not in event:
+            continue
         if event["event"] == "error":
             raise BenchError(event["message"])
         yield event

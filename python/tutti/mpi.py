@@ -104,12 +104,12 @@ def _first_in_path() -> Path:
 
 def _launcher(where: str) -> Path:
     path = Path(where).expanduser()
-    if path.is_dir():
+    if os.path.isdir(path):
         for candidate in (path / d / name for d in ("bin", ".") for name in LAUNCHERS):
             if _executable(candidate):
                 return candidate.absolute()
         raise NoMpiError(f"there is no mpirun or mpiexec in {where} or {where}/bin")
-    if path.exists():
+    if os.path.exists(path):
         if not _executable(path):
             raise NoMpiError(f"{where} is not executable, so it is no MPI launcher")
         return path.absolute()
@@ -120,7 +120,8 @@ def _launcher(where: str) -> Path:
 
 
 def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    # Path.is_file() raises where one may not look.
+    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def _banner(launcher: Path) -> str:
@@ -144,7 +145,7 @@ def _library(launcher: Path, family: str) -> Optional[Path]:
         for name in LIBRARIES[family]:
             path = directory / name
             # A linker script may carry the plain name: not something a program can load.
-            if path.is_file() and path.read_bytes()[:4] == b"\x7fELF":
+            if os.access(path, os.R_OK) and path.read_bytes()[:4] == b"\x7fELF":
                 return path
     return None
 

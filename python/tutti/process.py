@@ -21,6 +21,11 @@ IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
 SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole foreground group
 
 
+def hear_of_children() -> None:
+    """Who has started this process may ignore their ends, and that is inherited."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 def run(
     words: list[str],
     environment: Mapping[str, str],
@@ -33,6 +38,7 @@ def run(
     second one as an order to kill the job at once. A signal sent to this process alone is sent on.
     What is called `meanwhile` has the time until the job is over.
     """
+    hear_of_children()
     waited = FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
@@ -56,6 +62,7 @@ def run(
 
 def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float) -> str:
     """What a program that reads nothing prints; raises OSError, TimeoutError among them."""
+    hear_of_children()
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb", buffering=0) as pipe:
         try:

@@ -194,7 +194,8 @@ void* resize(void* block, std::size_t bytes, Patience patience) {
   void* moved = place({pages, 1, slack_for(pages)}, bytes, false, patience);
   if (moved == nullptr) return nullptr;
   const PageIndex index = index_of(block);
-  std::memcpy(moved, block, round_up(heap.extents.wanted_bytes(index), page_bytes));
+  move_out(index, static_cast<std::byte*>(moved),
+           round_up(heap.extents.wanted_bytes(index), page_bytes));
   release_pages(index);
   return moved;
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "base/base.h"
@@ -31,6 +32,9 @@ constexpr std::uint64_t most_default_bytes = std::uint64_t{256} << 30;
 // Only what is in use is accessible: mlockall() and core dumps would fill the rest.
 constexpr std::uint64_t step_bytes = std::uint64_t{64} << 20;
 
+// What is moved goes back piece by piece if it has so many bytes: of less, the pages are of use to
+// the next block.
+constexpr std::size_t least_given_back_bytes = std::size_t{16} << 20;
 constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_bytes;
 // So much stays free however long nobody asks for it, unless the budget is smaller.
 constexpr std::uint64_t kept_pages = (std::uint64_t{2} << 20) / page_bytes;
@@ -155,6 +159,21 @@ bool yield_address_space(std::size_t bytes_wanted) {
 
 namespace {
 
+// Gives the pages back. Whoever calls this sees to it that nobody uses them.
+bool punch(PageIndex first, std::uint32_t pages, bool exclusive) {
+  const std::size_t bytes = std::size_t{pages} * page_bytes;
+  void* at = heap.address(first);
+  forget_populated(first, pages);
+  const auto drop_them = [&] {
+    if (heap.private_first) return drop(first, pages);
+    return exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
+  };
+  // Blocks that the program had locked would keep all others, too.
+  const bool punched = drop_them() || (os::unlock(at, bytes) && drop_them());
+  if (punched) wish_for_small_pages(first, pages);
+  return punched;
+}
+
 // Until at most `pages` are dirty.
 void purge(std::uint64_t pages, std::int64_t patience_ns) {
   for (;;) {
@@ -169,16 +188,7 @@ void purge(std::uint64_t pages, std::int64_t patience_ns) {
         return;
       exclusive = heap.mode.load(std::memory_order_relaxed) == Mode::exclusive;
     }
-    const std::size_t bytes = std::size_t{span.pages} * page_bytes;
-    void* at = heap.address(span.first);
-    forget_populated(span.first, span.pages);
-    const auto punch = [&] {
-      if (heap.private_first) return drop(span.first, span.pages);
-      return exclusive ? os::drop_private(at, bytes) : os::drop_shared(at, bytes);
-    };
-    // Blocks that the program had locked would keep all others, too.
-    const bool punched = punch() || (os::unlock(at, bytes) && punch());
-    if (punched) wish_for_small_pages(span.first, span.pages);
+    const bool punched = punch(span.first, span.pages, exclusive);
     const Guard guard(punched ? patience_ns : Guard::endless);
     if (!guard.is_in())
       (void)heap.extents.hand_over(span.first);
@@ -191,6 +201,18 @@ void purge(std::uint64_t pages, std::int64_t patience_ns) {
 }  // namespace
 
 void purge_all() { purge(0, Guard::endless); }
+
+void move_out(PageIndex block, std::byte* to, std::size_t bytes) {
+  constexpr std::size_t piece = huge_page_bytes;
+  const bool exclusive = heap.mode.load(std::memory_order_relaxed) == Mode::exclusive;
+  const std::byte* const from = heap.address(block);
+  for (std::size_t done = 0; done < bytes; done += piece) {
+    const std::size_t here = std::min(piece, bytes - done);
+    std::memcpy(to + done, from + done, here);
+    if (bytes >= least_given_back_bytes && here == piece)
+      (void)punch(static_cast<PageIndex>(block + done / page_bytes), piece / page_bytes, exclusive);
+  }
+}
 
 void purge_excess() {
   std::uint64_t allowance = 0;

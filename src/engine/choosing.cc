@@ -116,8 +116,11 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
   // The result may depend on who computes it, so that must not change from call to call, or from
   // run to run.
   const bool exact = work.operands == nullptr && (work.kernel == nullptr || work.kernel->exact);
+  // Whether operations of the user are long, ranks may see differently.
+  const bool apart =
+      work.op != coll::user_op && work.bytes() >= choice::least_computed_apart(collective);
   if (!exact)
-    return across_->map().largest() > 1 || work.bytes() >= choice::least_computed_apart(collective)
+    return across_->map().largest() > 1 || apart
                ? nullptr
                : "the result may depend on who computes it, and no node has two of its ranks";
   if (across_->is_strict()) return nullptr;

@@ -29,6 +29,8 @@ bool UsualLook::exceeded_by(std::uint64_t ticks) {
 // `begin`: the time now. True: something was brought forward.
 bool Upkeep::look_until_quiet(std::uint64_t begin) {
   const Look look = look_.load(std::memory_order_relaxed);
+  behind_.store(false,
+                std::memory_order_relaxed);  // before: another thread's call may end meanwhile
   if (look == nullptr) return false;
   look();
   std::uint64_t end = arch::ticks();
@@ -58,7 +60,10 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
 
 void Upkeep::between_calls(bool looks) {
   const std::uint64_t now = arch::ticks(), since = now - last_.load(std::memory_order_relaxed);
-  if (looks && look_until_quiet(now)) return;
+  if (!looks)
+    skip_look();
+  else if (look_until_quiet(now))
+    return;
   if (tending_.has_come()) [[unlikely]] {
     commons::tend();
     if (const Look tend = tend_.load(std::memory_order_relaxed)) tend();
@@ -72,10 +77,7 @@ void Upkeep::between_calls(bool looks) {
   gap_.store(std::min(2 * gap + 1, wanted), std::memory_order_relaxed);
 }
 
-void Upkeep::catch_up() {
-  look_until_quiet(arch::ticks());
-  gap_.store(0, std::memory_order_relaxed);
-}
+void Upkeep::catch_up() { look_until_quiet(arch::ticks()); }
 
 void Upkeep::while_waiting() {
   if (presses()) {

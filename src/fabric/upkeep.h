@@ -50,12 +50,16 @@ class Upkeep {
   [[gnu::always_inline]] static void after_call(std::uint32_t calls, bool looks = true) {
     if ((calls & gap_.load(std::memory_order_relaxed)) == 0) [[unlikely]]
       between_calls(looks);
+    else
+      skip_look();
   }
   // To be called in a wait, as often as the caller likes.
   static void while_waiting();
 
-  // Whether there may have been calls after which this rank has not looked. catch_up() does.
-  [[nodiscard]] static bool is_behind() { return gap() != 0; }
+  // After a call, or the end of a nonblocking one, without a look. is_behind() says whether there
+  // was one since the last look. catch_up() looks.
+  static void skip_look() { behind_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] static bool is_behind() { return behind_.load(std::memory_order_relaxed); }
   static void catch_up();
 
   // Whether messages of Tutti's own are under way that only looks bring forward. Then a rank that
@@ -75,7 +79,7 @@ class Upkeep {
   static bool look_until_quiet(std::uint64_t begin);
 
   static inline constinit std::atomic<Look> look_{nullptr}, tend_{nullptr};
-  static inline constinit std::atomic<bool> presses_{false};
+  static inline constinit std::atomic<bool> presses_{false}, behind_{false};
   static inline constinit os::Occasion tending_{250};
   static inline constinit std::atomic<std::uint32_t> gap_{0};   // one less than a power of two
   static inline constinit std::atomic<std::uint64_t> last_{0};  // the end of the last look

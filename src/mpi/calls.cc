@@ -127,8 +127,8 @@ template <class H>
 bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* recv, Count count,
                        H type, H op, int root) {
   const bool all = root == everyone;
-  const auto vector = [&] { return Vector<H>{count, type}; };
-  if (!front.find_team(call, all ? Collective::allreduce : Collective::reduce, vector) || count < 0)
+  const auto bytes = [&] { return front.operations.bytes_of(count, type); };
+  if (!front.find_team(call, all ? Collective::allreduce : Collective::reduce, bytes) || count < 0)
     return false;
   call.work.send = send;
   call.work.count = static_cast<std::size_t>(count);
@@ -153,16 +153,16 @@ bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* r
 template <class H, class N>
 bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, void* recv,
                             const N* counts, N count, H type, H op) {
-  const auto vector = [&] {
+  const auto bytes = [&] {
     int size = 0;
     front.native.comm_size(call.site.comm, &size);
-    Vector<H> whole{Count{count} * size, type};
-    for (int i = 0; counts != nullptr && i < size; ++i) whole.count += counts[i];
-    return whole;
+    Count whole = Count{count} * size;
+    for (int i = 0; counts != nullptr && i < size; ++i) whole += counts[i];
+    return front.operations.bytes_of(whole, type);
   };
   if (!front.find_listing_team(
           call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block,
-          vector))
+          bytes))
     return false;
   std::size_t all = 0;
   for (int i = 0; i < call.size; ++i) {
@@ -199,8 +199,8 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
 template <class H>
 bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const void* send,
                   void* recv, Count count, H type, H op) {
-  const auto vector = [&] { return Vector<H>{count, type}; };
-  if (!front.find_team(call, collective, vector) || count < 0) return false;
+  const auto bytes = [&] { return front.operations.bytes_of(count, type); };
+  if (!front.find_team(call, collective, bytes) || count < 0) return false;
   call.work.send = send == front.native.in_place ? recv : send;
   call.work.recv = recv;
   call.work.count = static_cast<std::size_t>(count);

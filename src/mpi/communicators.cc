@@ -151,11 +151,11 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 
 template <class H>
 void Communicators<H>::settle(H comm, CommState& state, Collective collective, bool blocking,
-                              const Vector<H>& vector) {
+                              std::size_t vector_bytes) {
   if (state.settled.load(std::memory_order_acquire)) return;
   const bool spreads = spread_of(comm, state) != CommState::Spread::no;
   std::unique_lock lock(settling_);
-  if (state.settled || (spreads && puts_off(state, collective, blocking, vector))) return;
+  if (state.settled || (spreads && puts_off(state, collective, blocking, vector_bytes))) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
@@ -183,32 +183,20 @@ void Communicators<H>::settle(H comm, CommState& state, Collective collective, b
   state.settled.store(true, std::memory_order_release);
 }
 
-// Whether it is Tutti's where each node has one member: the extent of a predefined type, which
-// counts for that, may be more than its size.
-template <class H>
-bool Communicators<H>::is_long(Collective collective, const Vector<H>& vector) const {
-  Count bytes = 0, lower = 0, extent = 0;
-  if (vector.count <= 0 || native_.type_size_x(vector.type, &bytes) != 0 ||
-      native_.type_get_extent_x(vector.type, &lower, &extent) != 0)
-    return false;
-  const auto longest = static_cast<std::size_t>(std::max(bytes, extent));
-  const auto count = static_cast<std::size_t>(vector.count);
-  return longest > 0 && count >= divide_up(choice::least_computed_apart(collective), longest);
-}
-
 // Whether members on several nodes go on without having met. They meet at once in a collective that
 // computes, if Tutti may do it: the MPI's might have other bits.
 template <class H>
 bool Communicators<H>::puts_off(CommState& state, Collective collective, bool blocking,
-                                const Vector<H>& vector) const {
+                                std::size_t vector_bytes) const {
   if (state.revoked) return false;
   if (!blocking) {
     state.why = several_nodes;
     state.computed = state.computed || computes(collective);
     return true;
   }
-  const bool tuttis = computes(collective) &&
-                      (state.spread == CommState::Spread::together || is_long(collective, vector));
+  const bool tuttis =
+      computes(collective) && (state.spread == CommState::Spread::together ||
+                               vector_bytes >= choice::least_computed_apart(collective));
   if (links_.starts() || tuttis || state.put_off == limits::calls_before_meeting) return false;
   ++state.put_off;
   state.why = not_met;

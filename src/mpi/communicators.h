@@ -52,13 +52,6 @@ struct CommState {
   bool revoked = false;   // before it was settled; under Communicators' lock
 };
 
-// What each member has of a vector that is reduced, or scanned.
-template <class H>
-struct Vector {
-  Count count = 0;
-  H type{};
-};
-
 template <class H>
 class Communicators {
  public:
@@ -94,9 +87,10 @@ class Communicators {
     return state;
   }
   // Before a state without a team is used, in a collective. `blocking`: all members are in it, so
-  // that those on several nodes may meet. `vector`: what it computes.
+  // that those on several nodes may meet. `vector_bytes`: of what it computes, if all members know
+  // that; else 0.
   void settle(H comm, CommState& state, Collective collective, bool blocking,
-              const Vector<H>& vector = {});
+              std::size_t vector_bytes = 0);
 
   // All members are about to make another communicator.
   void making(H comm);
@@ -131,8 +125,7 @@ class Communicators {
   void begin_state(H comm, CommState& state, bool may_link);
   void name_linked(H comm, CommState& state);
   [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking,
-                              const Vector<H>& vector) const;
-  [[nodiscard]] bool is_long(Collective collective, const Vector<H>& vector) const;
+                              std::size_t vector_bytes) const;
   void join_team(H comm, CommState& state, std::vector<int> members);
   void link(H comm, CommState& state, std::vector<int> on_node);
   [[nodiscard]] CommState::Spread find_spread(H comm);

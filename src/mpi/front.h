@@ -70,18 +70,22 @@ class Front {
     return front.requests.begin(std::move(started), request);
   }
 
-  // Finds the team that takes the call, or that it needs none. `vector()`: what it computes. False:
-  // the MPI does, which has been noted.
-  template <class Reduced = Vector<H> (*)()>
-  [[nodiscard, gnu::always_inline]] bool find_team(
-      Call<H>& call, Collective collective, Reduced vector = [] { return Vector<H>{}; }) {
+  // Finds the team that takes the call, or that it needs none. `bytes()`: of the vector that it
+  // computes, as Operations::bytes_of. False: the MPI does, which has been noted.
+  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Collective collective) {
+    return find_team(call, collective, [] { return std::size_t{0}; });
+  }
+  template <class Bytes>
+  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Collective collective,
+                                                   Bytes bytes) {
     call.collective = collective;
     if (!life.is_ready()) return false;
     if (world.in_finalize() || call.site.comm == native.null_comm) return false;
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, not_met);
     if (state->team == nullptr) [[unlikely]] {
-      communicators.settle(call.site.comm, *state, collective, call.blocking(), vector());
+      if (!state->settled.load(std::memory_order_acquire))
+        communicators.settle(call.site.comm, *state, collective, call.blocking(), bytes());
       if (state->alone) return call.at_once = true;
       if (state->team == nullptr) return leave(call, state->why);
     }
@@ -95,10 +99,10 @@ class Front {
     return true;
   }
   // For a collective in which every member says something of every other.
-  template <class... Reduced>
+  template <class... Bytes>
   [[nodiscard, gnu::always_inline]] bool find_listing_team(Call<H>& call, Collective collective,
-                                                           Reduced... vector) {
-    if (!find_team(call, collective, vector...)) return false;
+                                                           Bytes... bytes) {
+    if (!find_team(call, collective, bytes...)) return false;
     if (call.size <= limits::most_listed_ranks) return true;
     return leave(call, "too many ranks for this collective");
   }

@@ -56,6 +56,18 @@ void Operations<H>::open(const Library& library) {
 }
 
 template <class H>
+std::size_t Operations<H>::bytes_of(Count count, H type) {
+  PredefinedTypes<H>& predefined = datatypes_.predefined();
+  auto* slot = predefined.slot_of(type);
+  if (slot == nullptr || count <= 0) return 0;
+  const Known& known = predefined.known(*slot, type);
+  std::size_t bytes = 0;
+  const bool fits = !__builtin_mul_overflow(
+      static_cast<std::size_t>(count), std::max(known.bytes, reduce::size_of(known.type)), &bytes);
+  return fits ? bytes : SIZE_MAX;
+}
+
+template <class H>
 bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   const OpRow* operation = ops_.find(key_of(op));
   if (operation == nullptr) return make_user_plan(call, type, op);

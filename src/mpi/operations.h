@@ -36,6 +36,10 @@ class Operations {
     return true;
   }
 
+  // Of a vector of a predefined type, or more; 0 of any other type: other ranks may describe the
+  // same data by another one.
+  [[nodiscard]] std::size_t bytes_of(Count count, H type);
+
  private:
   struct Plan {
     H type{}, op{};

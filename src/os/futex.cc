@@ -17,6 +17,15 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t longest_blind_ns = 200'000;  // without a look at the other words
 
+// futex_waitv(2), whose number is the same on all processors: headers have it from Linux 5.16 on.
+constexpr long futex_waitv = 449;
+constexpr std::uint32_t word_of_32_bits = 2;
+struct Wait {
+  std::uint64_t expected, word;
+  std::uint32_t flags, reserved;
+};
+static_assert(sizeof(Wait) == 24);
+
 }  // namespace
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -27,15 +36,16 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 
 void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns) {
   if (words.size() == 1) return futex_wait(*words[0].word, words[0].expected, timeout_ns);
-  futex_waitv waits[most_futex_words];
+  Wait waits[most_futex_words];
   const std::size_t count = std::min(words.size(), most_futex_words);
   for (std::size_t i = 0; i < count; ++i)
-    waits[i] = {words[i].expected, reinterpret_cast<std::uint64_t>(words[i].word), FUTEX_32, 0};
+    waits[i] = {words[i].expected, reinterpret_cast<std::uint64_t>(words[i].word), word_of_32_bits,
+                0};
   timespec until{};
   ::clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += (until.tv_nsec + timeout_ns) / second_ns;
   until.tv_nsec = (until.tv_nsec + timeout_ns) % second_ns;
-  if (::syscall(SYS_futex_waitv, waits, count, 0, &until, CLOCK_MONOTONIC) >= 0) return;
+  if (::syscall(futex_waitv, waits, count, 0, &until, CLOCK_MONOTONIC) >= 0) return;
   // Kernels before 5.16 cannot, and some containers forbid it: then one word, not for long.
   if (errno == ENOSYS || errno == EPERM)
     futex_wait(*words[0].word, words[0].expected, std::min(timeout_ns, longest_blind_ns));

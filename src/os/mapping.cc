@@ -110,11 +110,9 @@ bool drop_shared(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV
 bool drop_private(void* at, std::size_t bytes) { return ::madvise(at, bytes, MADV_DONTNEED) == 0; }
 
 bool unlock(void* at, std::size_t bytes) {
-  // What the kernel locks as it is mapped is there without being touched.
-  unsigned char resident = 0;
   void* const probe = map(nullptr, page_bytes, readable_writable, anonymous, -1);
   if (probe == nullptr) return false;
-  const bool locks_all = ::mincore(probe, page_bytes, &resident) != 0 || (resident & 1) != 0;
+  const bool locks_all = !drop_private(probe, page_bytes);
   unmap(probe, page_bytes);
   return !locks_all && ::munlock(at, bytes) == 0;
 }

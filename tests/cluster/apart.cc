@@ -31,21 +31,29 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   // The first call on each of these.
-  MPI_Comm blocks, before, most;
+  MPI_Comm blocks, before, most, late;
   MPI_Comm_dup(MPI_COMM_WORLD, &blocks);
   MPI_Comm_dup(MPI_COMM_WORLD, &before);
   MPI_Comm_dup(MPI_COMM_WORLD, &most);
+  MPI_Comm_dup(MPI_COMM_WORLD, &late);
   constexpr int calls = 40, few = 8, n = 1 << 17;  // 1 MiB
   const int block = (n + size - 1) / size;
   Values mine(4 * n);
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = 1.0 / (3 + 7 * rank + i % 1000);
-  const auto allreduce = [&](int count) {
-    return count_changes(calls, count, [&](double* to) {
-      MPI_Allreduce(mine.data(), to, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    });
-  };
-  wrong += allreduce(n);
-  wrong += allreduce(64);
+  // Short and long ones by turns, on the fourth communicator beginning with short ones.
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, late}) {
+    Values longs(n), first_longs(n), shorts(64), first_shorts(64);
+    for (int call = 0; call < calls; ++call) {
+      for (const bool is_long : {comm == MPI_COMM_WORLD, comm != MPI_COMM_WORLD}) {
+        Values& now = is_long ? longs : shorts;
+        Values& first = is_long ? first_longs : first_shorts;
+        MPI_Allreduce(mine.data(), now.data(), static_cast<int>(now.size()), MPI_DOUBLE, MPI_SUM,
+                      comm);
+        if (call == 0) first = now;
+        wrong += first != now;
+      }
+    }
+  }
   wrong += count_changes(calls, block, [&](double* to) {
     MPI_Reduce_scatter_block(mine.data(), to, block, MPI_DOUBLE, MPI_SUM, blocks);
   });
@@ -59,6 +67,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&blocks);
   MPI_Comm_free(&before);
   MPI_Comm_free(&most);
+  MPI_Comm_free(&late);
   MPI_Finalize();
   return 0;
 }

@@ -137,5 +137,33 @@ TEST_F(CommonsBudget, MemoryThatTheProgramHadLockedKeepsNoOther) {
   EXPECT_TRUE(is_valid());
 }
 
+std::size_t most_resident_bytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  char line[256];
+  std::size_t kilobytes = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    if (std::sscanf(line, "VmHWM: %zu kB", &kilobytes) == 1) break;
+  std::fclose(file);
+  return kilobytes * kib;
+}
+
+// Bare, the kernel moves its pages.
+TEST_F(CommonsBudget, BlockThatGrowsElsewhereIsNotThereTwice) {
+  unsigned char* block = take(300 * mib);
+  unsigned char* behind = take(8 * mib);  // so that it has to move
+  write_pattern(block, 300 * mib, 1);
+  const std::size_t before = most_resident_bytes();
+  ASSERT_GE(before, 300 * mib);
+  auto* moved = static_cast<unsigned char*>(resize(block, 400 * mib, Patience::all));
+  ASSERT_NE(moved, nullptr);
+  ASSERT_NE(moved, block);
+  EXPECT_LE(most_resident_bytes(), before + 16 * mib);
+  EXPECT_TRUE(has_pattern(moved, 300 * mib, 1));
+  EXPECT_TRUE(is_valid());
+  release(behind);
+  release(moved);
+  EXPECT_TRUE(is_valid());
+}
+
 }  // namespace
 }  // namespace tutti::commons

@@ -80,6 +80,25 @@ TEST_F(UpkeepTest, WhatIsBroughtForwardIsFollowedAtOnce) {
   EXPECT_GT(Upkeep::gap(), 3u);
 }
 
+TEST_F(UpkeepTest, WhoHasNotLookedSinceACallCatchesUp) {
+  call(5000, 0);
+  const std::uint32_t gap = Upkeep::gap();
+  ASSERT_GT(gap, 3u);
+  Upkeep::after_call(0);
+  EXPECT_FALSE(Upkeep::is_behind());
+  Upkeep::after_call(1);
+  EXPECT_TRUE(Upkeep::is_behind());
+  looks = 0;
+  Upkeep::catch_up();
+  EXPECT_GE(looks, 1);
+  EXPECT_FALSE(Upkeep::is_behind());
+  Upkeep::after_call(0, false);  // a thread calls the MPI, but who knows when
+  EXPECT_TRUE(Upkeep::is_behind());
+  Upkeep::catch_up();
+  Upkeep::skip_look();  // the end of a nonblocking one
+  EXPECT_TRUE(Upkeep::is_behind());
+}
+
 TEST_F(UpkeepTest, WhoWaitsLooksNowAndThen) {
   const std::uint64_t begin = arch::ticks();
   while (arch::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();

@@ -2,7 +2,9 @@
 """Time collectives of the MPI alone and with Tutti, alternately in the same processes.
 
 tutti bench allreduce --sizes 8:4M --plot allreduce.png
+
 tutti bench all --sizes 64K,4M
+
 tutti bench --overlap ireduce ibcast -n 2,3,4 --comm-cores 1
 """
 

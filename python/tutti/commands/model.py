@@ -50,7 +50,7 @@ def model(
     network: str = _aggregation(
         "infiniband-2007",
         metavar="|".join(clusters.NETWORKS),
-        help="Whose messages. The first is the paper's.",
+        help="Whose messages; infiniband-2007 are the paper's.",
     ),
     startup: Optional[float] = _aggregation(
         None, metavar="US", help="Time to start a message, instead of the network's."

@@ -42,6 +42,18 @@ def read(path: Path) -> dict[str, Any]:
     return dict(report)
 
 
+def print_report(path: Path, mpi: str, trace: Optional[Path]) -> int:
+    """The summary, or why there is none; an exit code for a job that has succeeded."""
+    try:
+        print_summary(read(path), mpi, trace)
+    except InstallationError as error:
+        _say(f"tutti: there is no summary: {error}")
+        return error.exit_code
+    except BrokenPipeError:  # nobody reads it
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    return 0
+
+
 def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None) -> None:
     where = plural(report["ranks"], "rank")
     if report["nodes"] > 0:  # known to rank 0

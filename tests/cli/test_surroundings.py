@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tutti` where what has started it, or what is around it, is odd."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+import pytest
+from conftest import COMMAND
+
+
+@pytest.fixture
+def words(stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(code=9)
+    return mpi, [str(COMMAND), "run", "--mpi", mpi.launcher, "true"]
+
+
+def test_whoever_started_it_ignores_its_children(environment, words):
+    def ignore() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    done = subprocess.run(
+        words[1], env=environment, preexec_fn=ignore, timeout=60, check=False, capture_output=True
+    )
+    assert done.returncode == 9
+
+
+LAUNCHER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "HYDRA build details:  Version:    5.0.2"; exit; fi
+exit 9
+"""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(environment, tmp_path, closed):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(LAUNCHER)
+    launcher.chmod(0o755)
+    words = [str(COMMAND), "run", "--mpi", str(launcher), "true"]
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *words],
+        env=environment, timeout=60, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (9, "", "")
+
+
+def test_report_that_is_cut_off(environment, words):
+    mpi, command = words
+    (mpi.prefix / "report.json").write_text('{"version": 1, "ranks": 2, "calls": [')
+    done = subprocess.run(
+        command, env=environment, timeout=60, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 9
+    assert done.stderr.startswith("tutti: there is no summary: ")
+
+
+def test_report_that_cannot_be_written(tutti, words):
+    result = tutti(*words[1][1:], TUTTI_REPORT="/nowhere/report.json")
+    assert result.code == 2 and "/nowhere/report.json cannot be written" in result.err
+
+
+def test_name_that_is_too_long(tutti, words):
+    result = tutti(*words[1][1:-1], "./" + 300 * "a")
+    assert result.code == 127 and "there is no program ./aaa" in result.err

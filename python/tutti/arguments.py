@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from tutti.errors import UsageError, nearest
+from tutti.files import is_directory
 
 
 class Option(NamedTuple):
@@ -150,7 +151,7 @@ def check_outputs(*files: Optional[Path]) -> None:
     for file in files:
         if file is None:
             continue
-        if not os.path.isdir(file.absolute().parent):
+        if not is_directory(file.absolute().parent):
             raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
-        if os.path.isdir(file):
+        if is_directory(file):
             raise UsageError(f"{file} cannot be written: it is a directory")

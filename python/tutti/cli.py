@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Optional
 
 from tutti.errors import TuttiError
@@ -16,7 +17,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
     """Runs the command line and exits with its code."""
     for name in ("stdin", "stdout", "stderr"):  # one that was closed is None
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(words or ["--help"])
     with contextlib.suppress(OSError, ValueError):  # closed: _run has said so

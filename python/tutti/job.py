@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, launch, mpi, paths, process
+from tutti import arguments, files, launch, mpi, paths, process
 from tutti.arguments import Option
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 
@@ -130,7 +130,7 @@ def report_file() -> Optional[Path]:
         return None
     file = Path(named).absolute()
     arguments.check_outputs(file)
-    if not os.access(file if os.path.exists(file) else file.parent, os.W_OK):
+    if not os.access(file if files.exists(file) else file.parent, os.W_OK):
         raise UsageError(f"TUTTI_REPORT={named} cannot be written: permission denied")
     return file
 
@@ -187,17 +187,17 @@ def check_program(word: str, launcher_options: list[str]) -> None:
         return
     if os.sep not in word:
         if shutil.which(word) is None:
-            here = os.path.isfile(word)
+            here = files.is_file(Path(word))
             hint = f" (did you mean './{word}'?)" if here else ""
             raise NotFoundError(f"there is no program '{word}' in PATH{hint}")
         return
     try:
-        os.stat(word)
+        Path(word).stat()
     except PermissionError as error:
         raise CannotExecuteError(f"{word} cannot be reached: permission denied") from error
     except OSError as error:
         raise NotFoundError(f"there is no program {word}") from error
-    if os.path.isdir(word):
+    if files.is_directory(Path(word)):
         raise CannotExecuteError(f"{word} is a directory, not a program")
     if not os.access(word, os.X_OK):
         raise CannotExecuteError(f"{word} is not executable (chmod +x, or name its interpreter)")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from tutti import process
+from tutti import files, process
 from tutti.errors import NoMpiError
 
 BANNER_TIMEOUT_S = 30
@@ -104,12 +104,12 @@ def _first_in_path() -> Path:
 
 def _launcher(where: str) -> Path:
     path = Path(where).expanduser()
-    if os.path.isdir(path):
+    if files.is_directory(path):
         for candidate in (path / d / name for d in ("bin", ".") for name in LAUNCHERS):
             if _executable(candidate):
                 return candidate.absolute()
         raise NoMpiError(f"there is no mpirun or mpiexec in {where} or {where}/bin")
-    if os.path.exists(path):
+    if files.exists(path):
         if not _executable(path):
             raise NoMpiError(f"{where} is not executable, so it is no MPI launcher")
         return path.absolute()
@@ -120,8 +120,7 @@ def _launcher(where: str) -> Path:
 
 
 def _executable(path: Path) -> bool:
-    # Path.is_file() raises where one may not look.
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return files.is_file(path) and os.access(path, os.X_OK)
 
 
 def _banner(launcher: Path) -> str:

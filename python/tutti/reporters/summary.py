@@ -50,7 +50,7 @@ def print_report(path: Path, mpi: str, trace: Optional[Path]) -> int:
         _say(f"tutti: there is no summary: {error}")
         return error.exit_code
     except BrokenPipeError:  # nobody reads it
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     return 0
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 from tutti.errors import UsageError, nearest
-from tutti.files import is_directory
+from tutti.files import exists, is_directory
 
 
 class Option(NamedTuple):
@@ -155,3 +155,5 @@ def check_outputs(*files: Optional[Path]) -> None:
             raise UsageError(f"{file} cannot be written: there is no directory {file.parent}")
         if is_directory(file):
             raise UsageError(f"{file} cannot be written: it is a directory")
+        if not os.access(file if exists(file) else file.absolute().parent, os.W_OK):
+            raise UsageError(f"{file} cannot be written: it is not yours to write to")

@@ -100,8 +100,9 @@ def run(words: Words) -> int:
     found = mpi.find(own.get(arguments.MPI))
     check_program(program[0], launcher_options)
     job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
+    elsewhere = launch.placed_by_user(job, os.environ)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
-        report = report_file() or Path(directory) / "report.json"
+        report = report_file(elsewhere) or Path(directory) / "report.json"
         before, before_trace = _written(report), _written(trace)
         last_words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = last_words.stat().st_size if last_words.exists() else 0
@@ -119,19 +120,18 @@ def run(words: Words) -> int:
         elif trace is not None and code != 0 and not quiet:
             _summary().print_no_trace()
     if not reported:
-        code = _without_report(program[0], code, launch.placed_by_user(job, os.environ))
+        code = _without_report(program[0], code, elsewhere)
     return code
 
 
-def report_file() -> Optional[Path]:
-    """Where the user wants the report, if at all."""
+def report_file(elsewhere: bool) -> Optional[Path]:
+    """Where the user wants the report, if at all; rank 0 may run elsewhere."""
     named = os.environ.get("TUTTI_REPORT")
     if not named:
         return None
     file = Path(named).absolute()
-    arguments.check_outputs(file)
-    if not os.access(file if files.exists(file) else file.parent, os.W_OK):
-        raise UsageError(f"TUTTI_REPORT={named} cannot be written: permission denied")
+    if not elsewhere:
+        arguments.check_outputs(file)
     return file
 
 

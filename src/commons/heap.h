@@ -143,9 +143,9 @@ class Guard {
 // Gives all dirty memory back, or what exceeds the allowance; without the mutex. For the latter
 // nobody waits: it can be done later.
 void purge_all();
+void purge_excess();
 // Copies a block that nobody uses any more, and whose pages may go back before it is released.
 void move_out(PageIndex block, std::byte* to, std::size_t bytes);
-void purge_excess();
 // After pages have been handed out, with the mutex held.
 inline void note_extremes() {
   heap.idle_pages = std::min(heap.idle_pages, heap.extents.dirty());

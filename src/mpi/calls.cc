@@ -127,7 +127,7 @@ template <class H>
 bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* recv, Count count,
                        H type, H op, int root) {
   const bool all = root == everyone;
-  const auto bytes = [&] { return front.operations.bytes_of(count, type); };
+  const auto bytes = [&] { return front.operations.bytes_of(count, type, op); };
   if (!front.find_team(call, all ? Collective::allreduce : Collective::reduce, bytes) || count < 0)
     return false;
   call.work.send = send;
@@ -158,7 +158,7 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
     front.native.comm_size(call.site.comm, &size);
     Count whole = Count{count} * size;
     for (int i = 0; counts != nullptr && i < size; ++i) whole += counts[i];
-    return front.operations.bytes_of(whole, type);
+    return front.operations.bytes_of(whole, type, op);
   };
   if (!front.find_listing_team(
           call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block,
@@ -199,7 +199,7 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
 template <class H>
 bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const void* send,
                   void* recv, Count count, H type, H op) {
-  const auto bytes = [&] { return front.operations.bytes_of(count, type); };
+  const auto bytes = [&] { return front.operations.bytes_of(count, type, op); };
   if (!front.find_team(call, collective, bytes) || count < 0) return false;
   call.work.send = send == front.native.in_place ? recv : send;
   call.work.recv = recv;

@@ -56,10 +56,10 @@ void Operations<H>::open(const Library& library) {
 }
 
 template <class H>
-std::size_t Operations<H>::bytes_of(Count count, H type) {
+std::size_t Operations<H>::bytes_of(Count count, H type, H op) {
   PredefinedTypes<H>& predefined = datatypes_.predefined();
   auto* slot = predefined.slot_of(type);
-  if (slot == nullptr || count <= 0) return 0;
+  if (slot == nullptr || ops_.find(key_of(op)) == nullptr || count <= 0) return 0;
   const Known& known = predefined.known(*slot, type);
   std::size_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(

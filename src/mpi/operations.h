@@ -36,9 +36,9 @@ class Operations {
     return true;
   }
 
-  // Of a vector of a predefined type, or more; 0 of any other type: other ranks may describe the
-  // same data by another one.
-  [[nodiscard]] std::size_t bytes_of(Count count, H type);
+  // Of a vector that a predefined operation computes, or more; 0 for one of the user's: other ranks
+  // may describe the same data by another type.
+  [[nodiscard]] std::size_t bytes_of(Count count, H type, H op);
 
  private:
   struct Plan {

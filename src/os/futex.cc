@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t longest_blind_ns = 200'000;  // without a look at the other words
 
-// futex_waitv(2), whose number is the same on all processors: headers have it from Linux 5.16 on.
+// futex_waitv(2): headers have it from Linux 5.16 on. Its number is that of x86-64 and aarch64.
 constexpr long futex_waitv = 449;
 constexpr std::uint32_t word_of_32_bits = 2;
 struct Wait {

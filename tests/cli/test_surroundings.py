@@ -61,6 +61,14 @@ def test_report_that_cannot_be_written(tutti, words):
     assert result.code == 2 and "/nowhere/report.json cannot be written" in result.err
 
 
+def test_report_on_another_host(tutti, words):
+    """Where rank 0 runs elsewhere, that host may have what this one has not."""
+    result = tutti(
+        *words[1][1:-1], "--hosts", "other:2", "true", TUTTI_REPORT="/nowhere/report.json"
+    )
+    assert result.code == 9, result.err
+
+
 def test_name_that_is_too_long(tutti, words):
     result = tutti(*words[1][1:-1], "./" + 300 * "a")
     assert result.code == 127 and "there is no program ./aaa" in result.err

@@ -23,6 +23,10 @@ int count_changes(int calls, std::size_t results, Call call) {
   return changes;
 }
 
+void add(void* from, void* to, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) static_cast<double*>(to)[i] += static_cast<double*>(from)[i];
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -31,11 +35,12 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   // The first call on each of these.
-  MPI_Comm blocks, before, most, late;
+  MPI_Comm blocks, before, most, late, users;
   MPI_Comm_dup(MPI_COMM_WORLD, &blocks);
   MPI_Comm_dup(MPI_COMM_WORLD, &before);
   MPI_Comm_dup(MPI_COMM_WORLD, &most);
   MPI_Comm_dup(MPI_COMM_WORLD, &late);
+  MPI_Comm_dup(MPI_COMM_WORLD, &users);
   constexpr int calls = 40, few = 8, n = 1 << 17;  // 1 MiB
   const int block = (n + size - 1) / size;
   Values mine(4 * n);
@@ -62,12 +67,19 @@ int main(int argc, char** argv) {
   wrong += count_changes(few, 4 * n, [&](double* to) {
     MPI_Reduce(mine.data(), to, 4 * n, MPI_DOUBLE, MPI_SUM, 0, most);
   });
+  // Whether an operation of the user is long, ranks may see differently: it is the MPI's.
+  MPI_Op own;
+  MPI_Op_create(add, 1, &own);
+  Values sums(n);
+  MPI_Allreduce(mine.data(), sums.data(), n, MPI_DOUBLE, own, users);
+  MPI_Op_free(&own);
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) std::printf("apart: %d wrong\n", wrong);
   MPI_Comm_free(&blocks);
   MPI_Comm_free(&before);
   MPI_Comm_free(&most);
   MPI_Comm_free(&late);
+  MPI_Comm_free(&users);
   MPI_Finalize();
   return 0;
 }

@@ -19,16 +19,19 @@ using CommonsBudget = OwnProcess;
 
 const std::size_t budget = options().commons_budget;
 
-// Shared memory that this process has touched and that is still there, by the kernel's account.
-std::size_t rss_shmem_bytes() {
+// Of this process, by the kernel's account.
+std::size_t status_bytes(const char* format) {
   std::FILE* file = std::fopen("/proc/self/status", "r");
   char line[256];
   std::size_t kilobytes = 0;
   while (std::fgets(line, sizeof line, file) != nullptr)
-    if (std::sscanf(line, "RssShmem: %zu kB", &kilobytes) == 1) break;
+    if (std::sscanf(line, format, &kilobytes) == 1) break;
   std::fclose(file);
   return kilobytes * kib;
 }
+// Shared memory that it has touched and that is still there.
+std::size_t rss_shmem_bytes() { return status_bytes("RssShmem: %zu kB"); }
+std::size_t most_resident_bytes() { return status_bytes("VmHWM: %zu kB"); }
 
 std::vector<unsigned char*> fill(std::size_t count, std::size_t bytes) {
   std::vector<unsigned char*> blocks;
@@ -135,16 +138,6 @@ TEST_F(CommonsBudget, MemoryThatTheProgramHadLockedKeepsNoOther) {
   trim();
   EXPECT_EQ(resident_bytes(), 0u);
   EXPECT_TRUE(is_valid());
-}
-
-std::size_t most_resident_bytes() {
-  std::FILE* file = std::fopen("/proc/self/status", "r");
-  char line[256];
-  std::size_t kilobytes = 0;
-  while (std::fgets(line, sizeof line, file) != nullptr)
-    if (std::sscanf(line, "VmHWM: %zu kB", &kilobytes) == 1) break;
-  std::fclose(file);
-  return kilobytes * kib;
 }
 
 // Bare, the kernel moves its pages.

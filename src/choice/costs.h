@@ -28,6 +28,11 @@ struct Costs {
   // To read a slot is no less, so this is at most either of those. Whatever else is measured, what
   // is large enough therefore goes directly.
   double copy_ns = 40;
+  // A core goes from one thread to another and back, half of it, ns.
+  double switch_ns = 1100;
+  // A step that all members wait for takes so much longer where ranks share cores: each of them
+  // needs its turn on a core. 0: every rank has a core.
+  double turn_ns = 0;
   // Follows from the others (least_direct_bytes), and is filled in where plans are made.
   std::size_t direct_bytes = 4096;
 
@@ -38,6 +43,12 @@ struct Costs {
   [[nodiscard]] constexpr double slot_ns(int readers) const {
     return readers == 1 && hands_back() ? handed_back_ns : left_ns;
   }
+  // A KiB that one member reads in another's memory, and stores in memory that another one reads.
+  // As much as through a slot, or as two copies: what both say is no exact time.
+  [[nodiscard]] constexpr double passed_ns() const {
+    return left_ns < 2 * copy_ns ? left_ns : 2 * copy_ns;
+  }
+  [[nodiscard]] constexpr bool shares_cores() const { return turn_ns > 0; }
 };
 
 // Of an AMD EPYC with 2 cores (Zen 4, a virtual machine): where nothing has been measured.
@@ -47,21 +58,33 @@ inline constexpr Costs usual{};
 // ones takes less than to wait until the receivers are through. 2, 4 or 8 KiB.
 [[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
 
+// Of ranks that share cores, on a machine where ranks with a core each have these. What they copy
+// costs 0.3 to 1.2 times as much (4, 8 and 16 ranks on 2 cores): others on their core have read it
+// before, but leave little room in its caches. So that is left as it is.
+[[nodiscard]] constexpr Costs on_shared_cores(Costs costs) {
+  costs.turn_ns = costs.switch_ns;
+  return costs;
+}
+
 // What a flag's own cache line has room for, beside the flag.
 inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, payload);
 
 // What algorithms are made of, in ns.
 
-// Everyone has seen the posts of so many members, each with so many bytes. Those of several members
-// are fetched together: only the first takes its whole time, and each further one a third of it.
-// (That is assumed, not measured.)
-[[nodiscard]] constexpr double posts_ns(const Costs& costs, int members, std::size_t bytes) {
+// So many flags are seen, each with so many bytes. They are fetched together: only the first takes
+// its whole time, and each further one a third of it. (That is assumed, not measured.)
+[[nodiscard]] constexpr double flags_ns(const Costs& costs, int flags, std::size_t bytes) {
   const double second_line = bytes > first_line_bytes ? costs.line_ns : 0;
-  return costs.flag_ns * (1 + (members - 1) / 3.0) + second_line;
+  return costs.flag_ns * (1 + (flags - 1) / 3.0) + second_line;
+}
+// Everyone has seen the posts of so many members.
+[[nodiscard]] constexpr double posts_ns(const Costs& costs, int members, std::size_t bytes) {
+  return flags_ns(costs, members, bytes) + costs.turn_ns;
 }
 // Rounds in which the distance between members doubles: ceil(log2 ranks) flags, one after another.
 [[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
-  return costs.flag_ns * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
+  return (costs.flag_ns + costs.turn_ns) *
+         std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
 }
 // The first line of a slot with so many bytes. Readers ask for it only when they have seen the
 // flag, and its owner has to take it back before it stores. Of few bytes that is most of what they
@@ -88,7 +111,7 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
 }
 // Everyone knows where the buffers of so many members are, and later that they are free again.
 [[nodiscard]] constexpr double meeting_ns(const Costs& costs, int members) {
-  return posts_ns(costs, members, 0) + costs.flag_ns;
+  return posts_ns(costs, members, 0) + costs.flag_ns + costs.turn_ns;
 }
 
 }  // namespace tutti::choice

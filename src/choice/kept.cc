@@ -21,11 +21,11 @@ namespace tutti::choice {
 namespace {
 
 // What was measured in another way than today's says nothing.
-constexpr int version = 3;
+constexpr int version = 4;
 // To be written and read. In whole picoseconds, as the program's locale may have other points.
 constexpr const char* text =
     "costs %d\nflag_ps %lld\nline_ps %lld\nleft_ps %lld\nhanded_back_ps %lld\nshort_ps %lld\n"
-    "reserved_ps %lld\ncopy_ps %lld\n";
+    "reserved_ps %lld\ncopy_ps %lld\nswitch_ps %lld\n";
 // A host may get other neighbours, another kernel, or be another one of that name.
 constexpr std::time_t longest_kept_s = 7 * 24 * 3600;
 
@@ -54,9 +54,10 @@ bool write(int fd, const Costs& costs) {
     return false;
   }
   const auto ps = [](double ns) { return std::llround(ns * 1000); };
-  const bool written = std::fprintf(file, text, version, ps(costs.flag_ns), ps(costs.line_ns),
-                                    ps(costs.left_ns), ps(costs.handed_back_ns), ps(costs.short_ns),
-                                    ps(costs.reserved_ns), ps(costs.copy_ns)) > 0;
+  const bool written =
+      std::fprintf(file, text, version, ps(costs.flag_ns), ps(costs.line_ns), ps(costs.left_ns),
+                   ps(costs.handed_back_ns), ps(costs.short_ns), ps(costs.reserved_ns),
+                   ps(costs.copy_ns), ps(costs.switch_ns)) > 0;
   return std::fclose(file) == 0 && written;  // some file systems are full only then
 }
 
@@ -102,10 +103,10 @@ std::optional<Costs> load_costs(const std::string& name) {
   const File file = open_kept(name.c_str());
   if (file == nullptr) return std::nullopt;
   int found = 0;
-  long long flag = 0, line = 0, left = 0, back = 0, brief = 0, reserved = 0, copy = 0;
-  const int values =
-      std::fscanf(file.get(), text, &found, &flag, &line, &left, &back, &brief, &reserved, &copy);
-  if (values != 8 || found != version) return std::nullopt;
+  long long flag = 0, line = 0, left = 0, back = 0, brief = 0, reserved = 0, copy = 0, turn = 0;
+  const int values = std::fscanf(file.get(), text, &found, &flag, &line, &left, &back, &brief,
+                                 &reserved, &copy, &turn);
+  if (values != 9 || found != version) return std::nullopt;
   const auto ns = [](long long ps) { return static_cast<double>(ps) / 1000; };
   Costs costs{.flag_ns = ns(flag),
               .line_ns = ns(line),
@@ -113,7 +114,8 @@ std::optional<Costs> load_costs(const std::string& name) {
               .handed_back_ns = ns(back),
               .short_ns = ns(brief),
               .reserved_ns = ns(reserved),
-              .copy_ns = ns(copy)};
+              .copy_ns = ns(copy),
+              .switch_ns = ns(turn)};
   if (!are_plausible(costs)) return std::nullopt;
   return costs;
 }

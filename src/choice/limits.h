@@ -28,8 +28,6 @@ inline constexpr std::size_t handed_back_bytes = 384;
 // from the readers, to store there, where that is faster on this machine. For fewer that gains
 // nothing, for more it costs.
 inline constexpr std::size_t least_reserved_bytes = 192, most_reserved_bytes = 2 * kib;
-// Reading the operands of all members, each of this size, costs less than a second step.
-inline constexpr std::size_t whole_bytes = 8 * kib;
 
 // Pieces that pass through slots: a smaller one costs more in flags than it gains in overlap, and
 // with a larger one nobody drains while somebody fills.

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "choice/measure.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <csignal>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
 #include "arch/arch.h"
 #include "choice/limits.h"
+#include "os/affinity.h"
 #include "os/clock.h"
 #include "reduce/reduce.h"
 
@@ -161,7 +167,66 @@ double quartile(std::array<double, turns> times) {
   return times[turns / 4];
 }
 
+// Two threads that give each other the core they share.
+class Switches {
+ public:
+  // The time of one switch, in ns, the lower quartile. Negative: there were none.
+  double time() {
+    const int cpu = ::sched_getcpu();
+    const os::CpuMask before = os::usable_cpus();
+    if (cpu < 0 || cpu >= os::CpuMask::most || !os::run_on(os::CpuMask::of(cpu))) return -1;
+    const double ns = time_here();
+    (void)os::run_on(before);
+    return ns;
+  }
+
+ private:
+  static constexpr int passes = 8, most_ns = 1'000'000;  // of a turn: else something keeps the core
+
+  double time_here() {
+    // The program's handlers run on its own threads.
+    sigset_t all, mask;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &mask);
+    pthread_t other;
+    const bool begun = ::pthread_create(&other, nullptr, answer, this) == 0;
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    if (!begun) return -1;
+    std::array<double, turns> times{};
+    for (double& ns : times) {
+      const std::int64_t begin_ns = now_ns();
+      for (int i = 0; i < passes; ++i) pass(0);
+      ns = static_cast<double>(now_ns() - begin_ns) / (2 * passes);
+      if (ns * 2 * passes > most_ns) break;
+    }
+    ended_.store(true, std::memory_order_relaxed);
+    next_.store(1, std::memory_order_release);
+    ::pthread_join(other, nullptr);
+    return times.back() > 0 ? quartile(times) : -1;
+  }
+
+  static void* answer(void* self) {
+    auto& switches = *static_cast<Switches*>(self);
+    while (!switches.ended_.load(std::memory_order_relaxed)) switches.pass(1);
+    return nullptr;
+  }
+  // Waits for its turn, and makes it the other's.
+  void pass(int me) {
+    while (next_.load(std::memory_order_acquire) != me) ::sched_yield();
+    next_.store(1 - me, std::memory_order_release);
+  }
+
+  std::atomic<int> next_{0};
+  std::atomic<bool> ended_{false};
+};
+
 }  // namespace
+
+std::optional<double> measure_switch() {
+  const double ns = Switches().time();
+  if (ns <= 0) return std::nullopt;
+  return ns;
+}
 
 std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t patience_ns) {
   Pair pair(role, mine, theirs, patience_ns);
@@ -182,6 +247,7 @@ std::optional<Costs> measure(Role role, Desk& mine, Desk& theirs, std::int64_t p
   costs.short_ns = of(Round::short_back) - costs.flag_ns;
   costs.reserved_ns = of(Round::short_reserved) - costs.flag_ns;
   costs.copy_ns = std::min({per_kib(Round::copied), costs.left_ns, costs.handed_back_ns});
+  costs.switch_ns = measure_switch().value_or(usual.switch_ns);
   if (!are_plausible(costs)) return std::nullopt;
   return costs;
 }
@@ -193,6 +259,7 @@ bool are_plausible(const Costs& costs) {
   return within(costs.flag_ns, 1, 1e5) && within(costs.line_ns, 0, 1e5) &&
          within(costs.left_ns, 1, 1e5) && within(costs.handed_back_ns, 1, 1e5) &&
          within(costs.short_ns, 1, 1e5) && within(costs.reserved_ns, 1, 1e5) &&
+         within(costs.switch_ns, 1, 1e6) &&
          within(costs.copy_ns, 1, std::min(costs.left_ns, costs.handed_back_ns));
 }
 

@@ -19,6 +19,11 @@ enum class Role : std::uint8_t { asks, answers };
 [[nodiscard]] std::optional<Costs> measure(Role role, segment::Desk& mine, segment::Desk& theirs,
                                            std::int64_t patience_ns);
 
+// How long a core takes from one thread to another (Costs::switch_ns). By two threads of this
+// process on one core: between processes it takes a little longer. nullopt when there is no second
+// thread to be had, or something else keeps the core.
+[[nodiscard]] std::optional<double> measure_switch();
+
 // Whether these times can be a machine's.
 [[nodiscard]] bool are_plausible(const Costs& costs);
 

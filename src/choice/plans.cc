@@ -2,6 +2,7 @@
 #include "choice/plans.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/options.h"
@@ -12,12 +13,12 @@ namespace {
 
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
-// The sizes at which another algorithm may become the cheapest: eight an octave, where costs jump,
-// and where needs end to be met.
+// The sizes at which another algorithm may become the cheapest: all that a line has room for, where
+// costs jump; eight an octave; and where needs end to be met.
 std::vector<std::size_t> sizes(std::span<const Algorithm> table, int ranks) {
-  constexpr std::size_t first = 8, last = std::size_t{64} << 20;
-  std::vector<std::size_t> sizes = {
-      0, 1, 2, 3, 4, 5, 6, 7, first_line_bytes + 1, limits::whole_bytes + 1};
+  constexpr std::size_t first = 64, last = std::size_t{64} << 20;
+  std::vector<std::size_t> sizes(segment::payload_bytes + 1);
+  std::iota(sizes.begin(), sizes.end(), std::size_t{0});
   for (std::size_t octave = first; octave < last; octave *= 2)
     for (std::size_t eighth = 0; eighth < 8; ++eighth)
       sizes.push_back(octave + octave / 8 * eighth);

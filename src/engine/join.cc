@@ -208,15 +208,15 @@ class Node::Joining {
   }
 
   // The maker's. It knows the costs, or says that they are to be found out. They are those of ranks
-  // that have a core each.
+  // that have a core each, and are not measured by others.
   Invited invitation_to_all() {
     Invited invited{node_->segment_.invitation(), 1, 0, choice::usual, 0};
     const std::string_view wish = options().costs;
-    if (wish == "usual" || node_->size() == 1 || node_->oversubscribed_) return invited;
+    if (wish == "usual" || node_->size() == 1) return invited;
     const auto kept = wish == "measure" ? std::nullopt : choice::load_costs(choice::kept_file());
     if (kept) {
       invited.costs = *kept;
-    } else {
+    } else if (!node_->oversubscribed_) {
       invited.slice = node_->segment_.allocate_slice(2, 2);  // as large as that of a team
       invited.measures = invited.slice != 0;
     }

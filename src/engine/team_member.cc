@@ -119,8 +119,8 @@ std::shared_ptr<const choice::Plans> Node::plans(int ranks) {
   const std::lock_guard lock(planning_);
   auto& plans = plans_[ranks];
   if (plans == nullptr)
-    plans = std::make_shared<const choice::Plans>(
-        coll::make_plans<fabric::NodeFabric>(ranks, costs_, forced_));
+    plans = std::make_shared<const choice::Plans>(coll::make_plans<fabric::NodeFabric>(
+        ranks, oversubscribed_ ? choice::on_shared_cores(costs_) : costs_, forced_));
   return plans;
 }
 

@@ -89,7 +89,7 @@ void write(probe::Json& json, const Known& known) {
       .add("short_ns", known.costs.short_ns)
       .add("reserved_ns", known.costs.reserved_ns)
       .add("copy_ns", known.costs.copy_ns)
-      .add("direct_bytes", static_cast<std::uint64_t>(known.costs.direct_bytes))
+      .add("switch_ns", known.costs.switch_ns)
       .end_object();
 }
 
@@ -108,35 +108,39 @@ void write(probe::Json& json, const choice::Algorithm& algorithm, const choice::
 }  // namespace
 
 bool parse(int count, char** words, Question& question) {
-  int late = 0;
-  if (count != 4) return false;
+  int late = 0, sharing = 0;
+  if (count != 5) return false;
   const auto collective = find_collective(words[0]);
   if (!collective || !read(words[1], question.bytes) || !read(words[2], question.ranks) ||
-      !read(words[3], late))
+      !read(words[3], late) || !read(words[4], sharing))
     return false;
   question.collective = *collective;
   question.late = late != 0;
+  question.sharing = sharing != 0;
   return question.ranks >= 2 && question.ranks <= static_cast<int>(segment::most_members);
 }
 
 void explain(const Question& question, probe::Json& json) {
-  Known known = find_costs();
-  known.costs.direct_bytes = choice::least_direct_bytes(known.costs);
+  const Known known = find_costs();
+  choice::Costs costs = question.sharing ? choice::on_shared_cores(known.costs) : known.costs;
+  costs.direct_bytes = choice::least_direct_bytes(costs);
   const auto table = table_of(question.collective, question.late);
   const choice::Facts facts{question.ranks, question.bytes};
   const std::string_view wanted = choice::wanted(question.collective);
   const int place = choice::place_of(table, wanted);
-  const choice::Ladder ladder = choice::make_ladder(table, question.ranks, known.costs, place);
+  const choice::Ladder ladder = choice::make_ladder(table, question.ranks, costs, place);
   json.object()
       .add("collective", name_of(question.collective))
       .add("ranks", question.ranks)
       .add("bytes", static_cast<std::uint64_t>(question.bytes))
+      .add("oversubscribed", question.sharing)
+      .add("direct_bytes", static_cast<std::uint64_t>(costs.direct_bytes))
       .add("forced", wanted)
       .add("chosen",
            table.empty() ? "" : table[static_cast<std::size_t>(ladder.at(question.bytes))].name);
   write(json, known);
   json.key("algorithms").array();
-  for (const choice::Algorithm& algorithm : table) write(json, algorithm, facts, known.costs);
+  for (const choice::Algorithm& algorithm : table) write(json, algorithm, facts, costs);
   json.end_array().key("sizes").array();
   for (const choice::Ladder::Rung& rung : ladder.rungs()) {
     if (table.empty()) break;

@@ -13,10 +13,12 @@ struct Question {
   Collective collective = Collective::barrier;
   std::size_t bytes = 0;  // as choice::Facts
   int ranks = 2;
-  bool late = false;  // the operation is the program's own
+  bool late = false;     // the operation is the program's own
+  bool sharing = false;  // there are more ranks than cores
 };
 
-// False where the words ask nothing: COLLECTIVE BYTES RANKS LATE, as "allreduce 65536 128 0".
+// False where the words ask nothing: COLLECTIVE BYTES RANKS LATE SHARING, as
+// "allreduce 65536 128 0 0".
 [[nodiscard]] bool parse(int count, char** words, Question& question);
 
 void explain(const Question& question, probe::Json& json);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "choice/kept.h"
+#include "os/affinity.h"
 
 namespace tutti::choice {
 namespace {
@@ -39,6 +40,16 @@ TEST(Measure, EndsWhereNobodyAnswers) {
   const auto first = std::make_unique<segment::Desk>(), second = std::make_unique<segment::Desk>();
   EXPECT_FALSE(measure(Role::asks, *first, *second, second_ns / 100).has_value());
   EXPECT_FALSE(measure(Role::answers, *first, *second, second_ns / 100).has_value());
+}
+
+TEST(Measure, ACoreGoesFromOneThreadToAnother) {
+  const os::CpuMask before = os::usable_cpus();
+  const auto ns = measure_switch();
+  EXPECT_EQ(os::usable_cpus(), before);
+  ASSERT_TRUE(ns.has_value());
+  // It is two system calls at least.
+  EXPECT_GT(*ns, 50);
+  EXPECT_LT(*ns, 1e6);
 }
 
 TEST(Measure, ImplausibleCosts) {
@@ -72,7 +83,8 @@ TEST_F(Kept, WhatIsKeptIsFound) {
               .handed_back_ns = 45,
               .short_ns = 99,
               .reserved_ns = 101.5,
-              .copy_ns = 12};
+              .copy_ns = 12,
+              .switch_ns = 1234.5};
   ASSERT_TRUE(keep_costs(file_, costs));
   const auto found = load_costs(file_);
   ASSERT_TRUE(found.has_value());
@@ -83,6 +95,7 @@ TEST_F(Kept, WhatIsKeptIsFound) {
   EXPECT_EQ(found->short_ns, 99);
   EXPECT_EQ(found->reserved_ns, 101.5);
   EXPECT_EQ(found->copy_ns, 12);
+  EXPECT_EQ(found->switch_ns, 1234.5);
   EXPECT_FALSE(found->hands_back());
   EXPECT_FALSE(found->reserves());
   // Nothing but the file itself is left.
@@ -95,14 +108,14 @@ TEST_F(Kept, WhatIsKeptIsFound) {
 
 TEST_F(Kept, OtherTextIsNot) {
   const std::string good =
-      "costs 3\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\nshort_ps 9999\n"
-      "reserved_ps 9999\ncopy_ps 9999\n";
+      "costs 4\nflag_ps 9999\nline_ps 9999\nleft_ps 9999\nhanded_back_ps 9999\nshort_ps 9999\n"
+      "reserved_ps 9999\ncopy_ps 9999\nswitch_ps 9999\n";
   const auto with = [&](const char* from, const char* to) {
     return std::string(good).replace(good.find(from), std::strlen(from), to);
   };
   for (const std::string& text :
        {std::string(), std::string("costs"), good.substr(0, good.find("copy")),
-        with("costs 3", "costs 2"), with("flag_ps 9999", "flag_ps nan"),
+        with("costs 4", "costs 3"), with("flag_ps 9999", "flag_ps nan"),
         with("left_ps 9999", "left_ps -1"), with("reserved_ps 9999", "reserved_ps 0"),
         with("copy_ps 9999", "copy_ps 99999999999999")}) {
     ASSERT_TRUE(keep_costs(file_, usual));

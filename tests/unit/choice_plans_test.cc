@@ -13,6 +13,7 @@
 
 #include "choice/measure.h"
 #include "coll/plans.h"
+#include "coll/reduce/costs.h"
 #include "lab/timed.h"
 
 namespace tutti::choice {
@@ -57,6 +58,47 @@ TEST(Plans, OfManyRanksLargeMessagesGoDirectly) {
     EXPECT_EQ(chosen(Collective::allreduce, ranks, 1 << 20, usual), "direct") << ranks;
     EXPECT_EQ(chosen(Collective::reduce, ranks, 1 << 20, usual), "direct") << ranks;
     EXPECT_EQ(chosen(Collective::bcast, ranks, 16 << 20, usual), "direct") << ranks;
+  }
+}
+
+// Where ranks share cores, a step more takes as long as copying many KiB.
+TEST(Plans, WhereRanksShareCoresFewerStepsCountMore) {
+  const Costs shared = on_shared_cores(usual);
+  for (const int ranks : {2, 3, 4}) {
+    for (const auto collective : {Collective::bcast, Collective::reduce, Collective::allreduce,
+                                  Collective::reduce_scatter, Collective::scan}) {
+      EXPECT_EQ(chosen(collective, ranks, segment::payload_bytes, shared), "line");
+      EXPECT_EQ(chosen(collective, ranks, limits::shared_bytes, shared), "staged")
+          << name_of(collective) << " " << ranks;
+      EXPECT_EQ(chosen(collective, ranks, 64 * limits::kib, shared), "direct")
+          << name_of(collective) << " " << ranks;
+    }
+  }
+  EXPECT_EQ(chosen(Collective::barrier, 16, 0, shared), "flat");
+  EXPECT_EQ(least_direct_bytes(shared), 2 * limits::shared_bytes);
+}
+
+// To read all operands whole is the shorter way for few bytes of few members.
+TEST(Plans, OfManyMembersEveryoneFoldsASlice) {
+  using coll::reduction::everyone;
+  const auto is_whole = [](int ranks, std::size_t bytes, const Costs& costs, int root = everyone) {
+    return coll::reduction::is_whole({ranks, bytes}, costs, root);
+  };
+  for (const int ranks : {2, 3, 4, 8, 64, 1024}) {
+    EXPECT_TRUE(is_whole(ranks, segment::payload_bytes, usual)) << ranks;
+    EXPECT_FALSE(is_whole(ranks, limits::shared_bytes, usual)) << ranks;
+  }
+  EXPECT_TRUE(is_whole(2, 4 * limits::kib, usual));
+  EXPECT_FALSE(is_whole(8, 2 * limits::kib, usual));
+  EXPECT_TRUE(is_whole(8, 2 * limits::kib, on_shared_cores(usual)));
+  EXPECT_TRUE(is_whole(2, 1 << 20, usual, 0));
+  EXPECT_FALSE(is_whole(64, 2 * limits::kib, usual, 0));
+  // Of 8 KiB everyone would read half a MiB, or 2 MiB.
+  constexpr std::size_t bytes = limits::shared_bytes - 1;
+  for (const int ranks : {64, 256}) {
+    const Facts facts{ranks, bytes};
+    EXPECT_LT(4 * coll::reduction::staged_ns<everyone>(facts, usual),
+              coll::reduction::whole_ns(facts, usual, everyone));
   }
 }
 
@@ -166,8 +208,10 @@ TEST(Plans, OnAnyMachine) {
                 .handed_back_ns = draw(),
                 .copy_ns = draw()};
     costs.copy_ns = std::min({costs.copy_ns, costs.left_ns, costs.handed_back_ns});
-    costs.direct_bytes = least_direct_bytes(costs);
+    costs.switch_ns = 10 * draw();
     ASSERT_TRUE(are_plausible(costs));
+    if (machine % 2 == 0) costs = on_shared_cores(costs);
+    costs.direct_bytes = least_direct_bytes(costs);
     const int ranks = 2 + static_cast<int>(random() % 200);
     for (int c = 0; c < collective_count; ++c) {
       for (const bool late : {false, true}) {

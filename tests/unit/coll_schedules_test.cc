@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every algorithm of the tables, under ten thousand seeded schedules each: random numbers of ranks,
-// sizes, roots, element kinds, ways to reach buffers, and other collectives before and after on the
-// same desks with no barrier between. A new row is tested without a change here.
+// sizes, roots, element kinds, ways to reach buffers, costs, and other collectives before and after
+// on the same desks with no barrier between. A new row is tested without a change here.
 #include <gtest/gtest.h>
 
+#include "choice/costs.h"
 #include "lab/sim.h"
 #include "support/scene.h"
 #include "support/seeds.h"
@@ -25,6 +26,17 @@ fabric::Step draw_start(std::mt19937_64& random) {
   return random() % 4 != 0 ? 0 : starts[random() % std::size(starts)] - 1 - random() % 16;
 }
 
+// What costs decide within an algorithm: everyone folds everything, or a slice; blocks are packed
+// or left where they are; slots are handed back or not.
+choice::Costs draw_costs(std::mt19937_64& random) {
+  choice::Costs costs = choice::usual;
+  if (random() % 2 == 0) costs.handed_back_ns = costs.left_ns;
+  if (random() % 2 == 0) costs = choice::on_shared_cores(costs);
+  if (random() % 4 == 0) costs.flag_ns = costs.turn_ns = 0;
+  costs.direct_bytes = choice::least_direct_bytes(costs);
+  return costs;
+}
+
 // "" or what went wrong under this seed.
 std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
@@ -32,8 +44,13 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
   const lab::SimTransports transports = draw_transports(random);
   Simulator simulator(ranks, random(), transports, draw_start(random));
+  const choice::Costs costs = draw_costs(random);
   int stuck = 0;
-  if (!simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
+  const auto play = [&](SimFabric& f) {
+    f.set_costs(costs);
+    return scene.play(f);
+  };
+  if (!simulator.run(play, &stuck))
     return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";
   if (simulator.mismatches() != 0) return "ranks of the same call saw a mismatch";
   if (simulator.trespasses() != 0) return "a buffer was copied that cannot be reached that way";

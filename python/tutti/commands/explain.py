@@ -38,6 +38,9 @@ def explain(
     ),
     ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on the node."),
     user_op: bool = typer.Option(False, "--user-op", help="With an operation of the program's."),
+    oversubscribed: bool = typer.Option(
+        False, "--oversubscribed", help="With more ranks than cores."
+    ),
     json_file: Optional[Path] = typer.Option(
         None, "--json", metavar="FILE", help="Write all of it to FILE."
     ),
@@ -53,7 +56,8 @@ def explain(
         raise UsageError(f"--bytes does not matter for {name}: {reason}")
     arguments.check_outputs(json_file)
     size_bytes = 0 if name in (*UNKNOWN_SIZES, "barrier") else sizes.one("--bytes", size or "8")
-    words = ("explain", name, str(size_bytes), str(count), str(int(user_op)))
+    flags = (str(int(user_op)), str(int(oversubscribed)))
+    words = ("explain", name, str(size_bytes), str(count), *flags)
     said = process.ask(paths.simulate_program(), *words, timeout_s=60)
     explain_table.print_table(said)
     if json_file is not None:

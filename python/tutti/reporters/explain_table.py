@@ -19,7 +19,8 @@ def print_table(said: dict[str, Any]) -> None:
     """The choice, a row for each algorithm, and the sizes up to which each is taken."""
     out = console()
     call = f"MPI_{said['collective']}"
-    where = f"{plural(said['ranks'], 'rank')} of a node"
+    sharing = " that share cores" if said["oversubscribed"] else ""
+    where = f"{plural(said['ranks'], 'rank')} of a node{sharing}"
     size = f" of {plural(said['bytes'], 'byte')}" if said["bytes"] else ""
     chosen = next(row for row in said["algorithms"] if row["name"] == said["chosen"])
     why = "forced" if said["forced"] == said["chosen"] else "chosen"
@@ -72,5 +73,6 @@ def costs(said: dict[str, Any]) -> str:
         f"made from this machine's costs ({source}): a flag {said['flag_ns']:.0f} ns, its second "
         f"cache line {said['line_ns']:.0f} ns; 1 KiB copied {said['copy_ns']:.0f} ns, through a "
         f"slot {said['left_ns']:.0f} ns, handed back {said['handed_back_ns']:.0f} ns; "
-        f"512 B through a slot {said['short_ns']:.0f} ns, reserved {said['reserved_ns']:.0f} ns"
+        f"512 B through a slot {said['short_ns']:.0f} ns, reserved {said['reserved_ns']:.0f} ns; "
+        f"from one thread of a core to another {said['switch_ns']:.0f} ns"
     )

@@ -27,8 +27,11 @@ template <Fabric F>
 inline constexpr Row<F> rows[] = {
     {{"line", "payloads ride in the flags, everyone folds", Needs::line, reduction::line_ns},
      line<F>},
-    {{"staged", "through slots in the segment", Needs::nothing, reduction::staged_ns}, staged<F>},
-    {{"direct", "operands read in place, a slice a member", Needs::nothing, reduction::direct_ns},
+    {{"staged", "through slots in the segment", Needs::nothing,
+      reduction::staged_ns<reduction::everyone>},
+     staged<F>},
+    {{"direct", "operands read in place, a slice a member", Needs::nothing,
+      reduction::direct_ns<reduction::everyone>},
      direct<F>},
 };
 

@@ -22,6 +22,15 @@ Task line_for(F& f, const Work& work) {
   return line_to(f, work, whom < 0 ? whom : work.root);
 }
 
+// Everyone who wants the result reads all operands, and folds them later.
+inline double gathered_ns(const Facts& x, const Costs& c) {
+  return reduction::whole_ns(x, c, reduction::everyone);
+}
+inline double direct_ns(const Facts& x, const Costs& c) {
+  if (x.bytes < limits::shared_bytes) return choice::meeting_ns(c, x.ranks - 1) + gathered_ns(x, c);
+  return reduction::direct_ns<reduction::everyone>(x, c);
+}
+
 template <Fabric F, Task (*line)(F&, const Work&), Task (*gather)(F&, const Work&),
           Task (*direct)(F&, const Work&)>
 inline constexpr Row<F> rows[] = {
@@ -29,10 +38,9 @@ inline constexpr Row<F> rows[] = {
       reduction::line_ns},
      line},
     {{"gathered", "operands are gathered, and folded when that is over", Needs::nothing,
-      reduction::staged_ns},
+      gathered_ns},
      gather},
-    {{"direct", "operands read in place, a slice a member, by who may", Needs::nothing,
-      reduction::direct_ns},
+    {{"direct", "operands read in place, a slice a member, by who may", Needs::nothing, direct_ns},
      direct},
 };
 

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce and Allreduce through staging slots. Members copy pieces of their operand into slots of
 // their own, and then either
-//   whole   those who want the result fold every piece. It is for few bytes, or one reader. Pieces
+//   whole   those who want the result fold every piece. It is for few bytes or few members. Pieces
 //           are small and posted some ahead, so that one rank's copying overlaps another's folding.
 //   sliced  each member folds a slice of the piece into the slots of those who want the result.
 //           They collect it from there in a second step.
 #pragma once
 
 #include "coll/fold.h"
+#include "coll/reduce/costs.h"
 
 namespace tutti::coll::reduction {
-
-// Values of `root` that say who wants the result.
-inline constexpr int everyone = -1;
-inline constexpr int each_owner = -2;  // each member wants its part: Reduce_scatter
-
 namespace detail {
 
 template <Fabric F>
@@ -108,7 +104,8 @@ class SlicedPieces {
     return std::min(most(), work_.count - k * most());
   }
   [[nodiscard]] Slice slice(std::size_t k, int q) const {
-    return slice_of(size(k), static_cast<std::size_t>(f_.size()), static_cast<std::size_t>(q));
+    return slice_of(size(k), static_cast<std::size_t>(f_.size()), static_cast<std::size_t>(q),
+                    divide_up(line_bytes, element()));
   }
   [[nodiscard]] Step operands(std::size_t k) const { return first_ + 2 * k; }
   [[nodiscard]] Step sums(std::size_t k) const { return operands(k) + 1; }
@@ -158,8 +155,7 @@ Task staged_sliced(F& f, const Work& work, int root) {
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
   f.take(Route::staged);
-  const bool pair_to_root = f.size() == 2 && root != everyone;
-  if (pair_to_root || work.bytes() <= limits::whole_bytes)
+  if (is_whole({f.size(), work.bytes()}, f.costs(), root))
     co_await detail::staged_whole(f, work, root);
   else
     co_await detail::staged_sliced(f, work, root);

@@ -24,8 +24,11 @@ inline constexpr Row<F> rows[] = {
     {{"line", "vectors ride in the flags, everyone folds its part", Needs::line,
       reduction::line_ns},
      line<F>},
-    {{"staged", "through slots in the segment", Needs::nothing, reduction::staged_ns}, staged<F>},
-    {{"direct", "operands read in place, a part a member", Needs::nothing, reduction::direct_ns},
+    {{"staged", "through slots in the segment", Needs::nothing,
+      reduction::staged_ns<reduction::each_owner>},
+     staged<F>},
+    {{"direct", "operands read in place, a part a member", Needs::nothing,
+      reduction::direct_ns<reduction::each_owner>},
      direct<F>},
 };
 

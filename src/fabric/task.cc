@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/bits.h"
+#include "base/log.h"
 
 namespace tutti::fabric::frames {
 namespace {
@@ -45,7 +46,10 @@ struct Emptier {
   static thread_local Emptier emptier;
   const std::size_t index = (bytes - 1) / class_bytes;
   void* frame = std::malloc(index < classes ? (index + 1) * class_bytes : bytes);
-  if (frame == nullptr) std::abort();
+  if (frame == nullptr) {
+    log::fatal("out of memory: %zu bytes for a collective", bytes);
+    std::abort();
+  }
   return frame;
 }
 

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -63,8 +66,11 @@ void Window::open_more(std::size_t end) const {
   const std::lock_guard lock(g_changing);
   end = std::min(bytes_, round_up(end, step_bytes));
   if (end <= open_.load(std::memory_order_relaxed)) return;  // another thread was first
-  if (::mprotect(base_, end, PROT_READ | PROT_WRITE) != 0)
-    return log::warn("no memory to map more of what ranks share (mprotect failed)");
+  if (::mprotect(base_, end, PROT_READ | PROT_WRITE) != 0) {
+    log::fatal("no memory to map %zu bytes of what ranks share (mprotect: %s)", end,
+               ::strerrorname_np(errno));
+    std::abort();  // who asked is about to touch it
+  }
   open_.store(end, std::memory_order_relaxed);
 }
 

@@ -240,6 +240,10 @@ TYPED_TEST(Conformance, ScratchIsOnesOwnAndGrows) {
   });
 }
 
+TEST(Frames, MemoryThatThereIsNotEndsTheProcessWithASentence) {
+  EXPECT_DEATH((void)frames::allocate(std::size_t{1} << 62), "out of memory: [0-9]+ bytes");
+}
+
 TEST(NodeFabric, AMismatchIsAnEmergency) {
   EXPECT_DEATH(
       {

@@ -64,6 +64,26 @@ TEST_F(OsWindow, NoTwoLieAtTheSamePlaceOfThePeriodInWhichAddressesAreAlike) {
   for (Window& window : windows) window.unmap();
 }
 
+// Opened piece by piece, it needs one mapping more than before.
+TEST_F(OsWindow, WhatCannotBeOpenedEndsTheProcessWithASentence) {
+  constexpr std::size_t most = std::size_t{1} << 22, large_bytes = std::size_t{256} << 20;
+  FileId id;
+  const int fd = create_memfd("large", large_bytes, &id);
+  Window window;
+  ASSERT_TRUE(window.map(fd, large_bytes));
+  ::close(fd);
+  const auto open = [&] {
+    // Neighbours that differ are a mapping each, as long as the kernel grants some.
+    for (std::size_t i = 0; i < most; ++i)
+      if (::mmap(nullptr, page_bytes, i % 2 == 0 ? PROT_READ : PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+        break;
+    window.open_to(page_bytes);
+    ::_exit(0);
+  };
+  EXPECT_DEATH(open(), "no memory to map [0-9]+ bytes of what ranks share .mprotect: ENOMEM.");
+}
+
 TEST_F(OsWindow, WhatIsForgottenIsNotResidentAndComesBack) {
   const auto before = resident_shared_bytes();
   ASSERT_TRUE(before);

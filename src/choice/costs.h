@@ -33,6 +33,7 @@ struct Costs {
   // A step that all members wait for takes so much longer where ranks share cores: each of them
   // needs its turn on a core. 0: every rank has a core.
   double turn_ns = 0;
+  double sharers = 1;  // ranks of a core
   // Follows from the others (least_direct_bytes), and is filled in where plans are made.
   std::size_t direct_bytes = 4096;
 
@@ -55,14 +56,19 @@ struct Costs {
 inline constexpr Costs usual{};
 
 // A sender that chooses for itself leaves blocks from this size on where they are. To pack smaller
-// ones takes less than to wait until the receivers are through. 2, 4 or 8 KiB.
+// ones takes less than to wait until the receivers are through. 2, 4 or 8 KiB, and 16 KiB where
+// ranks share cores.
 [[nodiscard]] std::size_t least_direct_bytes(const Costs& costs);
 
-// Of ranks that share cores, on a machine where ranks with a core each have these. What they copy
-// costs 0.3 to 1.2 times as much (4, 8 and 16 ranks on 2 cores): others on their core have read it
-// before, but leave little room in its caches. So that is left as it is.
-[[nodiscard]] constexpr Costs on_shared_cores(Costs costs) {
+// Where so many ranks share a core (1 or less: none do), on a machine where ranks with a core each
+// have these costs. Estimates are then of a rank's own time on its core, which all that share it
+// need one after the other. What they copy costs 0.3 to 1.2 times as much (4, 8 and 16 ranks on 2
+// cores): others on their core have read it before, but leave little room in its caches. So that is
+// left as it is.
+[[nodiscard]] constexpr Costs on_shared_cores(Costs costs, double ranks_per_core) {
+  if (ranks_per_core <= 1) return costs;
   costs.turn_ns = costs.switch_ns;
+  costs.sharers = ranks_per_core;
   return costs;
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "arch/arch.h"
 #include "choice/limits.h"
@@ -174,6 +175,8 @@ class Switches {
   double time() {
     const int cpu = ::sched_getcpu();
     const os::CpuMask before = os::usable_cpus();
+    // A thread of a real-time policy gives its core to its like alone.
+    if (::sched_getscheduler(0) != SCHED_OTHER) return -1;
     if (cpu < 0 || cpu >= os::CpuMask::most || !os::run_on(os::CpuMask::of(cpu))) return -1;
     const double ns = time_here();
     (void)os::run_on(before);
@@ -181,7 +184,8 @@ class Switches {
   }
 
  private:
-  static constexpr int passes = 8, most_ns = 1'000'000;  // of a turn: else something keeps the core
+  static constexpr int passes = 8;
+  static constexpr std::int64_t patience_ns = 20'000'000;  // then something else keeps the core
 
   double time_here() {
     // The program's handlers run on its own threads.
@@ -193,27 +197,35 @@ class Switches {
     ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
     if (!begun) return -1;
     std::array<double, turns> times{};
+    times.fill(std::numeric_limits<double>::infinity());
+    const std::int64_t until_ns = now_ns() + patience_ns;
     for (double& ns : times) {
       const std::int64_t begin_ns = now_ns();
-      for (int i = 0; i < passes; ++i) pass(0);
+      int passed = 0;
+      while (passed < passes && pass(0, until_ns)) ++passed;
+      if (passed < passes) break;
       ns = static_cast<double>(now_ns() - begin_ns) / (2 * passes);
-      if (ns * 2 * passes > most_ns) break;
     }
     ended_.store(true, std::memory_order_relaxed);
-    next_.store(1, std::memory_order_release);
     ::pthread_join(other, nullptr);
-    return times.back() > 0 ? quartile(times) : -1;
+    const double ns = quartile(times);
+    return std::isfinite(ns) ? ns : -1;
   }
 
   static void* answer(void* self) {
     auto& switches = *static_cast<Switches*>(self);
-    while (!switches.ended_.load(std::memory_order_relaxed)) switches.pass(1);
+    while (switches.pass(1, std::numeric_limits<std::int64_t>::max())) {
+    }
     return nullptr;
   }
-  // Waits for its turn, and makes it the other's.
-  void pass(int me) {
-    while (next_.load(std::memory_order_acquire) != me) ::sched_yield();
+  // Waits for its turn, and makes it the other's. False: that takes too long, or is over.
+  bool pass(int me, std::int64_t until_ns) {
+    while (next_.load(std::memory_order_acquire) != me) {
+      if (ended_.load(std::memory_order_relaxed) || now_ns() > until_ns) return false;
+      ::sched_yield();
+    }
     next_.store(1 - me, std::memory_order_release);
+    return true;
   }
 
   std::atomic<int> next_{0};

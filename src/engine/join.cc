@@ -141,7 +141,7 @@ class Node::Joining {
     }
     const Arrival& first = arrivals_[indices_[0]];
     take_places({first.policy, first.communication_cores}, bindings, homes, job);
-    node_->wait_as(topology::oversubscribed(bindings), asymmetric_fence);
+    node_->wait_as(topology::ranks_per_core(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;
     node_->reaches_.resize(bindings.size());
@@ -208,7 +208,7 @@ class Node::Joining {
   }
 
   // The maker's. It knows the costs, or says that they are to be found out. They are those of ranks
-  // that have a core each, and are not measured by others.
+  // that have a core each, and are not measured where ranks of this node share one.
   Invited invitation_to_all() {
     Invited invited{node_->segment_.invitation(), 1, 0, choice::usual, 0};
     const std::string_view wish = options().costs;
@@ -216,7 +216,7 @@ class Node::Joining {
     const auto kept = wish == "measure" ? std::nullopt : choice::load_costs(choice::kept_file());
     if (kept) {
       invited.costs = *kept;
-    } else if (!node_->oversubscribed_) {
+    } else if (!node_->oversubscribed()) {
       invited.slice = node_->segment_.allocate_slice(2, 2);  // as large as that of a team
       invited.measures = invited.slice != 0;
     }

@@ -42,15 +42,16 @@ topology::Claim Node::claim(int node) {
   return {id, cpus.count(), node};
 }
 
-void Node::wait_as(bool oversubscribed, bool asymmetric_fence) {
+void Node::wait_as(double ranks_per_core, bool asymmetric_fence) {
   const Options& chosen = options();
-  oversubscribed_ = oversubscribed;
+  ranks_per_core_ = ranks_per_core;
+  const bool shares_core = oversubscribed();
   // A rank that shares a core lets the others have it at once: the one it waits for may need it. It
   // also sleeps so often that the interrupts of the asymmetric fence cost more than they save.
-  wait_policy_ = {.polls = oversubscribed ? 0 : chosen.spin,
+  wait_policy_ = {.polls = shares_core ? 0 : chosen.spin,
                   .yields = chosen.yield,
-                  .asymmetric_fence = asymmetric_fence && !oversubscribed,
-                  .shares_core = oversubscribed};
+                  .asymmetric_fence = asymmetric_fence && !shares_core,
+                  .shares_core = shares_core};
   progress_.wait_policy = wait_policy_;
 }
 

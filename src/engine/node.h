@@ -50,12 +50,12 @@ class Node {
   [[nodiscard]] segment::Segment& segment() { return segment_; }
   [[nodiscard]] memory::Transports transports() const { return transports_; }
   [[nodiscard]] segment::WaitPolicy wait_policy() const { return wait_policy_; }
-  [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
+  [[nodiscard]] bool oversubscribed() const { return ranks_per_core_ > 1; }
   // On the cores that this process may use: `node` is any number of this node.
   [[nodiscard]] static topology::Claim claim(int node);
   // Ranks of other nodes need these cores, too. To be called by all members, before there are
   // teams.
-  void share_cores() { wait_as(true, false); }
+  void share_cores() { wait_as(std::max(ranks_per_core_, 2.0), false); }
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
@@ -84,7 +84,7 @@ class Node {
   class Joining;  // join(), step by step
 
   // The same on all members, as they all have the same of `asymmetric_fence`.
-  void wait_as(bool oversubscribed, bool asymmetric_fence);
+  void wait_as(double ranks_per_core, bool asymmetric_fence);
 
   std::uint64_t id_ = 0;
   int rank_ = 0;
@@ -94,7 +94,7 @@ class Node {
   segment::Segment segment_;
   memory::Transports transports_;
   segment::WaitPolicy wait_policy_;
-  bool oversubscribed_ = false;
+  double ranks_per_core_ = 1;
   bool strict_ = false, has_devices_ = false;
   coll::Order order_ = coll::Order::tree;
   // What algorithms cost on this machine, and which ones are forced; the same on all members.

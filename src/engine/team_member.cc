@@ -120,7 +120,7 @@ std::shared_ptr<const choice::Plans> Node::plans(int ranks) {
   auto& plans = plans_[ranks];
   if (plans == nullptr)
     plans = std::make_shared<const choice::Plans>(coll::make_plans<fabric::NodeFabric>(
-        ranks, oversubscribed_ ? choice::on_shared_cores(costs_) : costs_, forced_));
+        ranks, choice::on_shared_cores(costs_, ranks_per_core_), forced_));
   return plans;
 }
 

@@ -108,21 +108,22 @@ void write(probe::Json& json, const choice::Algorithm& algorithm, const choice::
 }  // namespace
 
 bool parse(int count, char** words, Question& question) {
-  int late = 0, sharing = 0;
+  int late = 0;
   if (count != 5) return false;
   const auto collective = find_collective(words[0]);
   if (!collective || !read(words[1], question.bytes) || !read(words[2], question.ranks) ||
-      !read(words[3], late) || !read(words[4], sharing))
+      !read(words[3], late) || !read(words[4], question.cores))
     return false;
   question.collective = *collective;
   question.late = late != 0;
-  question.sharing = sharing != 0;
   return question.ranks >= 2 && question.ranks <= static_cast<int>(segment::most_members);
 }
 
 void explain(const Question& question, probe::Json& json) {
   const Known known = find_costs();
-  choice::Costs costs = question.sharing ? choice::on_shared_cores(known.costs) : known.costs;
+  const int cores = question.cores > 0 ? question.cores : question.ranks;
+  choice::Costs costs =
+      choice::on_shared_cores(known.costs, static_cast<double>(question.ranks) / cores);
   costs.direct_bytes = choice::least_direct_bytes(costs);
   const auto table = table_of(question.collective, question.late);
   const choice::Facts facts{question.ranks, question.bytes};
@@ -133,7 +134,7 @@ void explain(const Question& question, probe::Json& json) {
       .add("collective", name_of(question.collective))
       .add("ranks", question.ranks)
       .add("bytes", static_cast<std::uint64_t>(question.bytes))
-      .add("oversubscribed", question.sharing)
+      .add("cores", cores)
       .add("direct_bytes", static_cast<std::uint64_t>(costs.direct_bytes))
       .add("forced", wanted)
       .add("chosen",

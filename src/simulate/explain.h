@@ -13,11 +13,11 @@ struct Question {
   Collective collective = Collective::barrier;
   std::size_t bytes = 0;  // as choice::Facts
   int ranks = 2;
-  bool late = false;     // the operation is the program's own
-  bool sharing = false;  // there are more ranks than cores
+  bool late = false;  // the operation is the program's own
+  int cores = 0;      // of the node; 0: as many as ranks
 };
 
-// False where the words ask nothing: COLLECTIVE BYTES RANKS LATE SHARING, as
+// False where the words ask nothing: COLLECTIVE BYTES RANKS LATE CORES, as
 // "allreduce 65536 128 0 0".
 [[nodiscard]] bool parse(int count, char** words, Question& question);
 

@@ -7,8 +7,8 @@
 
 namespace tutti::topology {
 
-bool oversubscribed(std::span<const Binding> bindings) {
-  const auto ranks = static_cast<std::int64_t>(bindings.size());
+double ranks_per_core(std::span<const Binding> bindings) {
+  const auto ranks = static_cast<double>(bindings.size());
   os::CpuMask all;
   std::int64_t quota_milli = 0;
   for (const Binding& binding : bindings) {
@@ -17,14 +17,17 @@ bool oversubscribed(std::span<const Binding> bindings) {
     // right one for the first case and errs towards spinning in the second.
     quota_milli = std::max(quota_milli, binding.quota_milli);
   }
-  if (ranks > all.count()) return true;
-  if (quota_milli > 0 && ranks * 1000 > quota_milli) return true;
-  return std::any_of(bindings.begin(), bindings.end(), [&](const Binding& confined) {
+  double most = ranks / std::max(1, all.count());
+  if (quota_milli > 0) most = std::max(most, ranks * 1000 / static_cast<double>(quota_milli));
+  for (const Binding& confined : bindings) {
     const auto inside = std::count_if(bindings.begin(), bindings.end(), [&](const Binding& other) {
       return other.cpus.within(confined.cpus);
     });
-    return inside > confined.cpus.count();
-  });
+    // One that is not known may be any, also one that others need.
+    const double cores = std::max(0.5, static_cast<double>(confined.cpus.count()));
+    most = std::max(most, static_cast<double>(inside) / cores);
+  }
+  return most;
 }
 
 bool overclaimed(std::span<const Claim> claims, std::int32_t node) {

@@ -16,10 +16,13 @@ struct Binding {
   std::int64_t quota_milli = 0;  // of its cgroup; 0: unlimited
 };
 
-// Whether some ranks must share a core. That is so if there are more ranks than cores in all, if
-// more ranks are confined to some set of cores than it has, or if their cgroup grants less time
-// than they would spin. Every rank that is given the same bindings gets the same answer.
-[[nodiscard]] bool oversubscribed(std::span<const Binding> bindings);
+// How many ranks share a core where that is most: of all ranks, of those that are confined to some
+// set of cores, or of the time that their cgroup grants. Above 1 some ranks must share one. Every
+// rank that is given the same bindings gets the same answer.
+[[nodiscard]] double ranks_per_core(std::span<const Binding> bindings);
+[[nodiscard]] inline bool oversubscribed(std::span<const Binding> bindings) {
+  return ranks_per_core(bindings) > 1;
+}
 
 // What a rank says of the cores that it may use. Those who say the same use the same ones, also on
 // another node: containers on one machine are nodes of their own.

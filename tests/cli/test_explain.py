@@ -44,6 +44,14 @@ def test_every_collective(tutti, tmp_path, collective):
     assert said["sizes"][-1]["most_bytes"] is None
 
 
+def test_ranks_that_share_cores(tutti, tmp_path):
+    words = ("allreduce", "--bytes", "8K", "-n", "4")
+    assert explain(tutti, tmp_path, *words)["chosen"] == "direct"
+    assert explain(tutti, tmp_path, *words, "--cores", "4")["chosen"] == "direct"
+    assert explain(tutti, tmp_path, *words, "--cores", "2")["chosen"] == "staged"
+    assert " 4 ranks of a node on 2 cores runs " in tutti("explain", *words, "--cores", "2").out
+
+
 def test_an_operation_of_the_user(tutti, tmp_path):
     said = explain(tutti, tmp_path, "reduce", "--user-op", "--bytes", "1K")
     assert said["chosen"] == "gathered"
@@ -79,6 +87,7 @@ def test_costs(tutti, tmp_path):
         (["allreduse"], "did you mean 'allreduce'?"),
         (["allreduce", "-n", "1"], "-n must be from 2 to 4096, not 1"),
         (["allreduce", "-n", "5000"], "-n must be from 2 to 4096, not 5000"),
+        (["allreduce", "--cores", "0"], "--cores must be from 1 to 4096, not 0"),
         (["allreduce", "--bytes", "many"], "--bytes many: 'many' is no size"),
         (["allreduce", "--bytes", "8:64"], "must be one size"),
         (["barrier", "--bytes", "8"], "it moves nothing"),

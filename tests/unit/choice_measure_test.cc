@@ -44,7 +44,9 @@ TEST(Measure, EndsWhereNobodyAnswers) {
 
 TEST(Measure, ACoreGoesFromOneThreadToAnother) {
   const os::CpuMask before = os::usable_cpus();
-  const auto ns = measure_switch();
+  // Somebody else may need this core for a while.
+  std::optional<double> ns;
+  for (int attempt = 0; attempt < 20 && !ns; ++attempt) ns = measure_switch();
   EXPECT_EQ(os::usable_cpus(), before);
   ASSERT_TRUE(ns.has_value());
   // It is two system calls at least.
@@ -117,7 +119,7 @@ TEST_F(Kept, OtherTextIsNot) {
        {std::string(), std::string("costs"), good.substr(0, good.find("copy")),
         with("costs 4", "costs 3"), with("flag_ps 9999", "flag_ps nan"),
         with("left_ps 9999", "left_ps -1"), with("reserved_ps 9999", "reserved_ps 0"),
-        with("copy_ps 9999", "copy_ps 99999999999999")}) {
+        with("copy_ps 9999", "copy_ps 99999999999999"), with("switch_ps 9999", "switch_ps 0")}) {
     ASSERT_TRUE(keep_costs(file_, usual));
     std::ofstream(file_) << text;
     EXPECT_FALSE(load_costs(file_).has_value()) << text;

@@ -208,6 +208,7 @@ void expect_threads_apart(bool before, bool apart) {
     RANK_CHECK(node->progress().dedicated == apart);
     RANK_CHECK(node->progress().cpus.has_value() == apart);
     RANK_CHECK(node->oversubscribed());
+    RANK_CHECK(node->plans(2)->costs.sharers == 2);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

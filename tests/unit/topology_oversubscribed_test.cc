@@ -13,26 +13,26 @@ struct Case {
   const char* name;
   std::vector<std::vector<int>> cpus;  // of each rank
   std::vector<std::int64_t> quotas_milli;
-  bool oversubscribed;
+  double ranks_per_core;
 };
 
 const Case cases[] = {
-    {"one_rank_one_core", {{0}}, {}, false},
-    {"as_many_ranks_as_cores", {{0, 1}, {0, 1}}, {}, false},
-    {"more_ranks_than_cores", {{0, 1}, {0, 1}, {0, 1}}, {}, true},
-    {"each_bound_to_its_own", {{0}, {1}, {2}, {3}}, {}, false},
-    {"two_bound_to_one", {{0}, {0}, {2}, {3}}, {}, true},
-    {"two_bound_to_one_of_many", {{5}, {5}, {0, 1, 2, 3, 4, 5, 6, 7}}, {}, true},
-    {"a_full_domain_beside_an_empty_one", {{0, 1}, {0, 1}, {0, 1}, {2, 3, 4, 5}}, {}, true},
-    {"domains_that_fit", {{0, 1}, {0, 1}, {2, 3}, {2, 3}}, {}, false},
-    {"bound_within_a_domain_that_is_full", {{0}, {0, 1}, {0, 1}, {4, 5}}, {}, true},
-    {"beyond_cpu_64", {{64}, {128}, {1023}}, {}, false},
-    {"the_same_beyond_cpu_64", {{700}, {700}}, {}, true},
-    {"an_unknown_mask", {{}, {0, 1}}, {}, true},
-    {"a_quota_that_suffices", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {2000, 2000}, false},
-    {"a_quota_that_does_not", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {1500, 1500}, true},
-    {"a_quota_on_one_of_them", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 1000}, true},
-    {"no_quota", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 0}, false},
+    {"one_rank_one_core", {{0}}, {}, 1},
+    {"as_many_ranks_as_cores", {{0, 1}, {0, 1}}, {}, 1},
+    {"more_ranks_than_cores", {{0, 1}, {0, 1}, {0, 1}}, {}, 1.5},
+    {"each_bound_to_its_own", {{0}, {1}, {2}, {3}}, {}, 1},
+    {"two_bound_to_one", {{0}, {0}, {2}, {3}}, {}, 2},
+    {"two_bound_to_one_of_many", {{5}, {5}, {0, 1, 2, 3, 4, 5, 6, 7}}, {}, 2},
+    {"a_full_domain_beside_an_empty_one", {{0, 1}, {0, 1}, {0, 1}, {2, 3, 4, 5}}, {}, 1.5},
+    {"domains_that_fit", {{0, 1}, {0, 1}, {2, 3}, {2, 3}}, {}, 1},
+    {"bound_within_a_domain_that_is_full", {{0}, {0, 1}, {0, 1}, {4, 5}}, {}, 1.5},
+    {"beyond_cpu_64", {{64}, {128}, {1023}}, {}, 1},
+    {"the_same_beyond_cpu_64", {{700}, {700}}, {}, 2},
+    {"an_unknown_mask", {{}, {0, 1}}, {}, 2},
+    {"a_quota_that_suffices", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {2000, 2000}, 1},
+    {"a_quota_that_does_not", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {1500, 1500}, 4.0 / 3},
+    {"a_quota_on_one_of_them", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 1000}, 2},
+    {"no_quota", {{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 0}, 0.5},
 };
 
 std::vector<Binding> bindings_of(const Case& example) {
@@ -50,7 +50,8 @@ std::vector<Binding> bindings_of(const Case& example) {
 class Oversubscribed : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Oversubscribed, AsTheTableSays) {
-  EXPECT_EQ(oversubscribed(bindings_of(GetParam())), GetParam().oversubscribed);
+  EXPECT_DOUBLE_EQ(ranks_per_core(bindings_of(GetParam())), GetParam().ranks_per_core);
+  EXPECT_EQ(oversubscribed(bindings_of(GetParam())), GetParam().ranks_per_core > 1);
 }
 
 // All ranks must come to the same answer, whatever order they see each other in.
@@ -58,7 +59,7 @@ TEST_P(Oversubscribed, WhateverTheOrder) {
   std::vector<Binding> bindings = bindings_of(GetParam());
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     std::rotate(bindings.begin(), bindings.begin() + 1, bindings.end());
-    EXPECT_EQ(oversubscribed(bindings), GetParam().oversubscribed);
+    EXPECT_EQ(ranks_per_core(bindings), GetParam().ranks_per_core);
   }
 }
 

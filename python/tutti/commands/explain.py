@@ -38,8 +38,8 @@ def explain(
     ),
     ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on the node."),
     user_op: bool = typer.Option(False, "--user-op", help="With an operation of the program's."),
-    oversubscribed: bool = typer.Option(
-        False, "--oversubscribed", help="With more ranks than cores."
+    cores: Optional[str] = typer.Option(
+        None, "--cores", metavar="C", help="Cores of the node, if ranks share them."
     ),
     json_file: Optional[Path] = typer.Option(
         None, "--json", metavar="FILE", help="Write all of it to FILE."
@@ -56,12 +56,20 @@ def explain(
         raise UsageError(f"--bytes does not matter for {name}: {reason}")
     arguments.check_outputs(json_file)
     size_bytes = 0 if name in (*UNKNOWN_SIZES, "barrier") else sizes.one("--bytes", size or "8")
-    flags = (str(int(user_op)), str(int(oversubscribed)))
-    words = ("explain", name, str(size_bytes), str(count), *flags)
+    words = ("explain", name, str(size_bytes), str(count), str(int(user_op)), str(_cores(cores)))
     said = process.ask(paths.simulate_program(), *words, timeout_s=60)
     explain_table.print_table(said)
     if json_file is not None:
         write_file(json_file, json.dumps(said, indent=1) + "\n")
+
+
+def _cores(given: str | None) -> int:
+    """0 where there are as many as ranks."""
+    if given is None:
+        return 0
+    if not given.isdecimal() or not 1 <= int(given) <= MOST_RANKS:
+        raise UsageError(f"--cores must be from 1 to {MOST_RANKS}, not {given}")
+    return int(given)
 
 
 def _collective(word: str) -> str:

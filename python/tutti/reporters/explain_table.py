@@ -19,7 +19,7 @@ def print_table(said: dict[str, Any]) -> None:
     """The choice, a row for each algorithm, and the sizes up to which each is taken."""
     out = console()
     call = f"MPI_{said['collective']}"
-    sharing = " that share cores" if said["oversubscribed"] else ""
+    sharing = f" on {plural(said['cores'], 'core')}" if said["cores"] < said["ranks"] else ""
     where = f"{plural(said['ranks'], 'rank')} of a node{sharing}"
     size = f" of {plural(said['bytes'], 'byte')}" if said["bytes"] else ""
     chosen = next(row for row in said["algorithms"] if row["name"] == said["chosen"])

@@ -29,9 +29,7 @@ inline double refills_ns(const Facts& x, const Costs& c, double slots) {
 inline double whole_ns(const Facts& x, const Costs& c, int root) {
   const auto bytes = static_cast<double>(x.bytes);
   double folded = bytes * (x.ranks - 2);
-  // What all do at the same time takes as long for each where ranks share cores, and what one does
-  // alone is spread over all.
-  if (root != everyone && c.shares_cores()) folded /= x.ranks;
+  if (root != everyone) folded /= c.sharers;  // the others on that core do nothing meanwhile
   return choice::posts_ns(c, x.ranks - 1, 0) +
          choice::slots_ns(c, bytes, root == everyone ? x.ranks - 1 : 1) +
          choice::copies_ns(c, folded) + refills_ns(x, c, segment::slots / 2);

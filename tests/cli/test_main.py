@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from conftest import COMMAND, ROOT
+from tutti.application import COMMANDS
 
 VERSION = "0.1.0"
 
@@ -36,15 +37,29 @@ def test_every_file_has_that_version(file, pattern):
 def test_help_lists_the_commands(tutti, words):
     result = tutti(*words)
     assert result.code == 0
-    for command in ("run", "env", "doctor", "bench", "model", "trace", "config"):
+    for command in COMMANDS:
         assert f" {command} " in result.out
 
 
-@pytest.mark.parametrize("command", ["run", "env", "doctor", "bench", "model", "trace", "config"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(tutti, command):
     result = tutti(command, "--help")
     assert result.code == 0
     assert f"Usage: tutti {command}" in result.out
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("bench", "Of bcast, reduce, allreduce"),
+        ("explain", "As allreduce, MPI_Allreduce or iallreduce."),
+        ("simulate", "Of iscan, ibcast, ireduce"),
+        ("trace", "The trace."),
+        ("doctor", "With hosts: what the launcher needs to"),
+    ],
+)
+def test_help_says_what_arguments_are(tutti, command, says):
+    assert says in tutti(command, "--help").out
 
 
 @pytest.mark.parametrize(

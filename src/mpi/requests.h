@@ -135,8 +135,12 @@ int Requests<H>::drive_until(const Wanted& wanted, Test test, Native native) {
   constexpr int steps_per_test = 8;  // the MPI must go on, too
   if (driver_.outstanding() == 0) [[likely]]
     return native();
+  const bool ours = all_ours(wanted);
+  // What the MPI is through with waits for nobody, who may have to give the core away first.
+  int over = 0;
+  if (const int code = ours ? 0 : test(&over); code != 0 || over != 0) return code;
   const trace::Span span(trace::on(), trace::Kind::waiting, trace::wait, 0);
-  if (driver_.steps_aside() && !driver_.has_finished() && all_ours(wanted)) driver_.step_aside();
+  if (driver_.steps_aside() && !driver_.has_finished() && ours) driver_.step_aside();
   {
     progress::Driver::Wait wait(driver_);
     while (driver_.outstanding() != 0) {

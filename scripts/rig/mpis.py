@@ -120,9 +120,12 @@ class Mpi:
         words = self.launch(ranks, command, tutti)
         for _ in range(ATTEMPTS):
             result = run_job(words, os.environ | self.environment, timeout_s)
-            if not (result.returncode and self.false_alarm and self.false_alarm in result.stdout):
+            if not self.is_false_alarm(result.returncode, result.stdout):
                 break
         return result
+
+    def is_false_alarm(self, code: int, output: str) -> bool:
+        return code != 0 and bool(self.false_alarm) and self.false_alarm in output
 
 
 def _wheel(name: str, cxx: str, **more) -> Mpi:

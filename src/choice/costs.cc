@@ -14,7 +14,7 @@ std::size_t least_direct_bytes(const Costs& costs) {
   const std::size_t most = costs.shares_cores() ? 2 * limits::shared_bytes : limits::shared_bytes;
   const double saved_ns = costs.slot_ns(1) - costs.copy_ns;  // for each KiB that is not packed
   if (saved_ns <= 0) return most;
-  const double bytes = (costs.flag_ns + costs.turn_ns) / saved_ns * 1024;
+  const double bytes = costs.step_ns() / saved_ns * 1024;
   std::size_t nearest = least;  // power of two
   while (nearest < most && bytes > std::numbers::sqrt2 * static_cast<double>(nearest)) nearest *= 2;
   return nearest;

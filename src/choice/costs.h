@@ -30,10 +30,7 @@ struct Costs {
   double copy_ns = 40;
   // A core goes from one thread to another and back, half of it, ns.
   double switch_ns = 1100;
-  // A step that all members wait for takes so much longer where ranks share cores: each of them
-  // needs its turn on a core. 0: every rank has a core.
-  double turn_ns = 0;
-  double sharers = 1;  // ranks of a core
+  double sharers = 1;  // so many ranks share a core; not measured
   // Follows from the others (least_direct_bytes), and is filled in where plans are made.
   std::size_t direct_bytes = 4096;
 
@@ -49,7 +46,12 @@ struct Costs {
   [[nodiscard]] constexpr double passed_ns() const {
     return left_ns < 2 * copy_ns ? left_ns : 2 * copy_ns;
   }
-  [[nodiscard]] constexpr bool shares_cores() const { return turn_ns > 0; }
+  [[nodiscard]] constexpr bool shares_cores() const { return sharers > 1; }
+  // A step that all members wait for takes so much longer where ranks share cores: each of them
+  // needs its turn on a core.
+  [[nodiscard]] constexpr double turn_ns() const { return shares_cores() ? switch_ns : 0; }
+  // One flag more that all members wait for.
+  [[nodiscard]] constexpr double step_ns() const { return flag_ns + turn_ns(); }
 };
 
 // Of an AMD EPYC with 2 cores (Zen 4, a virtual machine): where nothing has been measured.
@@ -66,9 +68,7 @@ inline constexpr Costs usual{};
 // cores): others on their core have read it before, but leave little room in its caches. So that is
 // left as it is.
 [[nodiscard]] constexpr Costs on_shared_cores(Costs costs, double ranks_per_core) {
-  if (ranks_per_core <= 1) return costs;
-  costs.turn_ns = costs.switch_ns;
-  costs.sharers = ranks_per_core;
+  costs.sharers = ranks_per_core > 1 ? ranks_per_core : 1;
   return costs;
 }
 
@@ -85,12 +85,11 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
 }
 // Everyone has seen the posts of so many members.
 [[nodiscard]] constexpr double posts_ns(const Costs& costs, int members, std::size_t bytes) {
-  return flags_ns(costs, members, bytes) + costs.turn_ns;
+  return flags_ns(costs, members, bytes) + costs.turn_ns();
 }
 // Rounds in which the distance between members doubles: ceil(log2 ranks) flags, one after another.
 [[nodiscard]] constexpr double rounds_ns(const Costs& costs, int ranks) {
-  return (costs.flag_ns + costs.turn_ns) *
-         std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
+  return costs.step_ns() * std::bit_width(static_cast<unsigned>(ranks > 1 ? ranks - 1 : 0));
 }
 // The first line of a slot with so many bytes. Readers ask for it only when they have seen the
 // flag, and its owner has to take it back before it stores. Of few bytes that is most of what they
@@ -117,7 +116,7 @@ inline constexpr std::size_t first_line_bytes = 64 - offsetof(segment::Line, pay
 }
 // Everyone knows where the buffers of so many members are, and later that they are free again.
 [[nodiscard]] constexpr double meeting_ns(const Costs& costs, int members) {
-  return posts_ns(costs, members, 0) + costs.flag_ns + costs.turn_ns;
+  return posts_ns(costs, members, 0) + costs.step_ns();
 }
 
 }  // namespace tutti::choice

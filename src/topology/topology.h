@@ -20,9 +20,6 @@ struct Binding {
 // set of cores, or of the time that their cgroup grants. Above 1 some ranks must share one. Every
 // rank that is given the same bindings gets the same answer.
 [[nodiscard]] double ranks_per_core(std::span<const Binding> bindings);
-[[nodiscard]] inline bool oversubscribed(std::span<const Binding> bindings) {
-  return ranks_per_core(bindings) > 1;
-}
 
 // What a rank says of the cores that it may use. Those who say the same use the same ones, also on
 // another node: containers on one machine are nodes of their own.

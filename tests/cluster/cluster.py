@@ -146,7 +146,7 @@ class Cluster:
         environment = os.environ | mpi.environment
         for _ in range(ATTEMPTS):
             result = self.run_on(0, words, environment, limit_s, files, directory)
-            if not (result.code and mpi.false_alarm and mpi.false_alarm in result.output):
+            if not mpi.is_false_alarm(result.code, result.output):
                 break
         return result
 

@@ -77,7 +77,7 @@ TEST(Plans, WhereRanksShareCoresFewerStepsCountMore) {
   const Costs two = on_shared_cores(usual, 2);
   EXPECT_EQ(chosen(Collective::barrier, 16, 0, two), "flat");
   EXPECT_EQ(least_direct_bytes(two), 2 * limits::shared_bytes);
-  EXPECT_EQ(on_shared_cores(usual, 1).turn_ns, 0);
+  EXPECT_EQ(on_shared_cores(usual, 1).turn_ns(), 0);
 }
 
 // To read all operands whole is the shorter way for few bytes of few members.

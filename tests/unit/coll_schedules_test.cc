@@ -32,7 +32,7 @@ choice::Costs draw_costs(std::mt19937_64& random) {
   choice::Costs costs = choice::usual;
   if (random() % 2 == 0) costs.handed_back_ns = costs.left_ns;
   if (random() % 2 == 0) costs = choice::on_shared_cores(costs, 2);
-  if (random() % 4 == 0) costs.flag_ns = costs.turn_ns = 0;
+  if (random() % 4 == 0) costs.flag_ns = costs.switch_ns = 0;
   costs.direct_bytes = choice::least_direct_bytes(costs);
   return costs;
 }

@@ -63,13 +63,14 @@ def explain(
         write_file(json_file, json.dumps(said, indent=1) + "\n")
 
 
-def _cores(given: str | None) -> int:
+def _cores(given: Optional[str]) -> int:
     """0 where there are as many as ranks."""
     if given is None:
         return 0
-    if not given.isdecimal() or not 1 <= int(given) <= MOST_RANKS:
+    count = arguments.number(given)
+    if not 1 <= count <= MOST_RANKS:
         raise UsageError(f"--cores must be from 1 to {MOST_RANKS}, not {given}")
-    return int(given)
+    return count
 
 
 def _collective(word: str) -> str:

@@ -31,7 +31,7 @@ inline constexpr Row<F> rows[] = {
       reduction::staged_ns<reduction::everyone>},
      staged<F>},
     {{"direct", "operands read in place, a slice a member", Needs::nothing,
-      reduction::direct_ns<reduction::everyone>},
+      reduction::direct_ns<reduction::everyone, reduction::staged_ns<reduction::everyone>>},
      direct<F>},
 };
 

@@ -25,7 +25,7 @@ inline double direct_ns(const Facts& x, const Costs& c) {
   const auto bytes = static_cast<double>(x.bytes);
   const double part = std::max(std::min(chunk, bytes), bytes * (1 - 1.0 / x.ranks));
   const double seen = choice::flags_ns(c, x.ranks - 1, 0) - c.flag_ns;
-  return 2 * c.flag_ns + c.turn_ns / 4 + std::max(choice::copies_ns(c, part), seen);
+  return 2 * c.flag_ns + c.turn_ns() / 4 + std::max(choice::copies_ns(c, part), seen);
 }
 
 template <Fabric F>

@@ -23,7 +23,7 @@ inline double exchange_ns(const Facts& x, const Costs& c, int blocks) {
   const std::size_t posted = sizeof(Header) + (sent <= most_inline ? sent : sizeof(Place));
   double moved = 0;
   if (x.bytes >= c.direct_bytes)
-    moved = c.flag_ns + c.turn_ns + choice::copies_ns(c, read);
+    moved = c.step_ns() + choice::copies_ns(c, read);
   else if (sent > most_inline)
     moved = choice::slots_ns(c, static_cast<double>(sent), blocks > 1 ? 1 : others) +
             choice::copies_ns(c, read - static_cast<double>(x.bytes));

@@ -26,10 +26,6 @@ Task line_for(F& f, const Work& work) {
 inline double gathered_ns(const Facts& x, const Costs& c) {
   return reduction::whole_ns(x, c, reduction::everyone);
 }
-inline double direct_ns(const Facts& x, const Costs& c) {
-  if (x.bytes < limits::shared_bytes) return choice::meeting_ns(c, x.ranks - 1) + gathered_ns(x, c);
-  return reduction::direct_ns<reduction::everyone>(x, c);
-}
 
 template <Fabric F, Task (*line)(F&, const Work&), Task (*gather)(F&, const Work&),
           Task (*direct)(F&, const Work&)>
@@ -40,7 +36,8 @@ inline constexpr Row<F> rows[] = {
     {{"gathered", "operands are gathered, and folded when that is over", Needs::nothing,
       gathered_ns},
      gather},
-    {{"direct", "operands read in place, a slice a member, by who may", Needs::nothing, direct_ns},
+    {{"direct", "operands read in place, a slice a member, by who may", Needs::nothing,
+      reduction::direct_ns<reduction::everyone, gathered_ns>},
      direct},
 };
 

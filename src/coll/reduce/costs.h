@@ -22,7 +22,7 @@ inline double bytes_of_others(const Facts& x) {
 // Who has filled this many slots waits for their readers. That is a turn for each further lot.
 inline double refills_ns(const Facts& x, const Costs& c, double slots) {
   const double lots = static_cast<double>(x.bytes) / (slots * segment::staging_bytes);
-  return c.turn_ns * std::max(0.0, lots - 1);
+  return c.turn_ns() * std::max(0.0, lots - 1);
 }
 
 // Through slots. Those who want the result read all operands, each of which its owner has stored.
@@ -59,11 +59,12 @@ inline double staged_ns<each_owner>(const Facts& x, const Costs& c) {
 }
 
 // Each member reads a slice of all operands, and writes it into the results of all who want it. (On
-// a core that they share it is still in the caches when these read it.)
-template <int root>
+// a core that they share it is still in the caches when these read it.) `otherwise`: the estimate
+// of what they do where they have met in vain.
+template <int root, double (*otherwise)(const Facts&, const Costs&)>
 double direct_ns(const Facts& x, const Costs& c) {
   const double meeting = choice::meeting_ns(c, x.ranks - 1);
-  if (x.bytes < limits::shared_bytes) return meeting + staged_ns<root>(x, c);
+  if (x.bytes < limits::shared_bytes) return meeting + otherwise(x, c);
   const double kib_ns = root == everyone && !c.shares_cores() ? c.passed_ns() : c.copy_ns;
   return meeting + kib_ns * bytes_of_others(x) / 1024;
 }

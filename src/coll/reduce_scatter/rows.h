@@ -28,7 +28,7 @@ inline constexpr Row<F> rows[] = {
       reduction::staged_ns<reduction::each_owner>},
      staged<F>},
     {{"direct", "operands read in place, a part a member", Needs::nothing,
-      reduction::direct_ns<reduction::each_owner>},
+      reduction::direct_ns<reduction::each_owner, reduction::staged_ns<reduction::each_owner>>},
      direct<F>},
 };
 

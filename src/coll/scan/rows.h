@@ -15,17 +15,13 @@ inline double staged_ns(const Facts& x, const Costs& c) {
   return choice::posts_ns(c, x.ranks - 1, 0) + choice::slots_ns(c, bytes, x.ranks - 1) +
          choice::copies_ns(c, bytes * copies);
 }
-inline double direct_ns(const Facts& x, const Costs& c) {
-  const double meeting = choice::meeting_ns(c, x.ranks - 1);
-  if (x.bytes < limits::shared_bytes) return meeting + staged_ns(x, c);
-  return reduction::direct_ns<reduction::everyone>(x, c);
-}
 
 template <Fabric F, Kind kind>
 inline constexpr Row<F> rows[] = {
     {{"line", "operands ride in the flags", Needs::line, reduction::line_ns}, line<F, kind>},
     {{"staged", "through slots in the segment", Needs::nothing, staged_ns}, staged<F, kind>},
-    {{"direct", "all prefixes of a slice by one member", Needs::nothing, direct_ns},
+    {{"direct", "all prefixes of a slice by one member", Needs::nothing,
+      reduction::direct_ns<reduction::everyone, staged_ns>},
      direct<F, kind>},
 };
 

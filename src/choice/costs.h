@@ -31,8 +31,10 @@ struct Costs {
   // A core goes from one thread to another and back, half of it, ns.
   double switch_ns = 1100;
   double sharers = 1;  // so many ranks share a core; not measured
-  // Follows from the others (least_direct_bytes), and is filled in where plans are made.
+  // These follow from the others and the number of ranks, and are filled in where plans are made:
+  // least_direct_bytes(), and coll::reduction::most_whole_bytes() for everyone and for a root.
   std::size_t direct_bytes = 4096;
+  std::size_t whole_bytes = 4096, whole_to_root_bytes = 4096;
 
   // Readers hand slots back. Only a slot's single reader can.
   [[nodiscard]] constexpr bool hands_back() const { return handed_back_ns < left_ns; }

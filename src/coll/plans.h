@@ -52,6 +52,8 @@ template <Fabric F>
 choice::Plans make_plans(int ranks, const Costs& costs, const choice::Forced& forced = {}) {
   choice::Plans plans{.costs = costs, .tables = {}};
   plans.costs.direct_bytes = choice::least_direct_bytes(costs);
+  plans.costs.whole_bytes = reduction::most_whole_bytes(ranks, costs, reduction::everyone);
+  plans.costs.whole_to_root_bytes = reduction::most_whole_bytes(ranks, costs, 0);
   for (std::size_t i = 0; i < forced.size(); ++i) {
     const auto collective = static_cast<Collective>(i);
     const char* name = forced[i] == 0 ? "" : all_algorithms<F>(collective)[forced[i] - 1u].name;

@@ -4,7 +4,7 @@
 // on the same desks with no barrier between. A new row is tested without a change here.
 #include <gtest/gtest.h>
 
-#include "choice/costs.h"
+#include "coll/plans.h"
 #include "lab/sim.h"
 #include "support/scene.h"
 #include "support/seeds.h"
@@ -28,13 +28,12 @@ fabric::Step draw_start(std::mt19937_64& random) {
 
 // What costs decide within an algorithm: everyone folds everything, or a slice; blocks are packed
 // or left where they are; slots are handed back or not.
-choice::Costs draw_costs(std::mt19937_64& random) {
+choice::Costs draw_costs(std::mt19937_64& random, int ranks) {
   choice::Costs costs = choice::usual;
   if (random() % 2 == 0) costs.handed_back_ns = costs.left_ns;
   if (random() % 2 == 0) costs = choice::on_shared_cores(costs, 2);
   if (random() % 4 == 0) costs.flag_ns = costs.switch_ns = 0;
-  costs.direct_bytes = choice::least_direct_bytes(costs);
-  return costs;
+  return coll::make_plans<SimFabric>(ranks, costs).costs;
 }
 
 // "" or what went wrong under this seed.
@@ -44,7 +43,7 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
   const lab::SimTransports transports = draw_transports(random);
   Simulator simulator(ranks, random(), transports, draw_start(random));
-  const choice::Costs costs = draw_costs(random);
+  const choice::Costs costs = draw_costs(random, ranks);
   int stuck = 0;
   const auto play = [&](SimFabric& f) {
     f.set_costs(costs);

@@ -2,6 +2,8 @@
 // What reductions cost. Of those that several collectives share, `root` says who gets the result.
 #pragma once
 
+#include <limits>
+
 #include "coll/coll.h"
 
 namespace tutti::coll::reduction {
@@ -44,6 +46,16 @@ inline double sliced_ns(const Facts& x, const Costs& c) {
 // meanwhile.
 inline bool is_whole(const Facts& x, const Costs& c, int root) {
   return (x.ranks == 2 && root != everyone) || whole_ns(x, c, root) <= sliced_ns(x, c);
+}
+// Up to how many bytes that is so, to an eighth.
+inline std::size_t most_whole_bytes(int ranks, const Costs& c, int root) {
+  constexpr std::size_t last = std::size_t{1} << 30;
+  std::size_t most = 0;
+  for (std::size_t bytes = line_bytes; bytes < last; bytes += round_up(bytes / 8, line_bytes)) {
+    if (!is_whole({ranks, bytes}, c, root)) return most;
+    most = bytes;
+  }
+  return std::numeric_limits<std::size_t>::max();
 }
 template <int root>
 double staged_ns(const Facts& x, const Costs& c) {

@@ -155,7 +155,8 @@ Task staged_sliced(F& f, const Work& work, int root) {
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
   f.take(Route::staged);
-  if (is_whole({f.size(), work.bytes()}, f.costs(), root))
+  const Costs& costs = f.costs();
+  if (work.bytes() <= (root == everyone ? costs.whole_bytes : costs.whole_to_root_bytes))
     co_await detail::staged_whole(f, work, root);
   else
     co_await detail::staged_sliced(f, work, root);

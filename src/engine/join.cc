@@ -140,7 +140,8 @@ class Node::Joining {
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
     const Arrival& first = arrivals_[indices_[0]];
-    take_places({first.policy, first.communication_cores}, bindings, homes, job);
+    take_places({first.policy, first.communication_cores, topology::quota_milli(bindings)},
+                bindings, homes, job);
     node_->wait_as(topology::ranks_per_core(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;

@@ -27,6 +27,19 @@ progress::Placement policy_of(std::string_view name) {
   return name == "odd-even" ? progress::Placement::odd_even : progress::Placement::numa;
 }
 
+// As many of the `free` cores as there is time for beside the ranks, spread among them. Threads
+// that spin on more would take the time of the ranks.
+os::CpuMask granted(const os::CpuMask& free, std::int64_t quota_milli, std::size_t ranks) {
+  const auto cpus = list(free);
+  const auto all = static_cast<std::int64_t>(cpus.size());
+  const std::int64_t left = quota_milli / 1000 - static_cast<std::int64_t>(ranks);
+  if (quota_milli == 0 || left >= all) return free;
+  os::CpuMask some;
+  for (std::int64_t nth = 0; nth < left; ++nth)
+    some |= os::CpuMask::of(cpus[static_cast<std::size_t>(nth * all / left)]);
+  return some;
+}
+
 // Some cores are kept free, and the ranks are bound to the others.
 Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::CpuMask& job,
                   std::span<const os::CpuMask> domains) {
@@ -79,7 +92,7 @@ Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindin
   placing.progress.resize(bindings.size());
   os::CpuMask taken;
   for (const os::CpuMask& binding : bindings) taken |= binding;
-  const os::CpuMask free = job - taken;
+  const os::CpuMask free = granted(job - taken, request.quota_milli, bindings.size());
   if (request.policy == "bind" || request.policy == "none" || free.count() == 0) return placing;
   for (std::size_t rank = 0; rank < bindings.size(); ++rank) {
     // Free cores of the rank's own domain, if there are any, shared out among its ranks.

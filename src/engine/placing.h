@@ -16,6 +16,7 @@ namespace tutti::engine {
 struct PlacingRequest {
   std::string_view policy = "auto";      // options().progress
   std::int64_t communication_cores = 0;  // to be kept free of ranks; 0: whatever is
+  std::int64_t quota_milli = 0;          // of CPU time for all, see topology::Binding; 0: unlimited
 };
 
 struct Placing {

@@ -3,7 +3,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -28,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t usual_bytes = std::uint64_t{64} << 30;  // of address space; sparse
 constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t magic = 0x7475747469'0005;  // "tutti", layout 5
+constexpr std::uint64_t magic = 0x7475747469'0006;  // "tutti", layout 6
 constexpr int size_classes = 16;                    // slices of 2^class desks
 constexpr std::uint64_t buckets = 256;              // of names
 
@@ -36,9 +35,9 @@ constexpr std::uint64_t buckets = 256;              // of names
 struct Header {
   std::uint64_t magic;
   std::uint64_t nonce;
-  std::atomic<std::uint32_t> lock;
+  pthread_mutex_t lock;               // robust
   std::uint64_t next;                 // first byte never given out
-  std::uint64_t headers, end;         // of slices yet to be made
+  std::uint64_t headers;              // of slices yet to be made; at the end of a page: none
   std::uint64_t kept[size_classes];   // heads of lists of free slices, 0 ends one: with their pages
   std::uint64_t clean[size_classes];  // and without
   std::uint64_t in_use;
@@ -91,20 +90,43 @@ SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
   return std::launder(reinterpret_cast<SliceHeader*>(base + offset));
 }
 
-// Holds the lock for a few microseconds, when a communicator is first used or freed. A holder that
-// is killed ends the job anyway.
+// Holds the lock for a few microseconds, when a communicator is first used or freed. Whoever holds
+// it may be killed at any instruction, and the next one goes on with what it finds. So a list
+// changes by one store, after what that store makes visible (see first()); then a slice can get
+// lost, but nothing is ever given out twice.
 class Guard {
  public:
-  explicit Guard(std::atomic<std::uint32_t>& lock) : lock_(lock) {
-    while (lock_.exchange(1, std::memory_order_acquire) != 0) ::sched_yield();
+  explicit Guard(pthread_mutex_t& lock) : lock_(lock) {
+    if (::pthread_mutex_lock(&lock_) == EOWNERDEAD) ::pthread_mutex_consistent(&lock_);
   }
-  ~Guard() { lock_.store(0, std::memory_order_release); }  // pairs with the exchange above
+  ~Guard() { ::pthread_mutex_unlock(&lock_); }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
  private:
-  std::atomic<std::uint32_t>& lock_;
+  pthread_mutex_t& lock_;
 };
+
+// What stands before it is stored before what stands behind it, should this process be killed in
+// between. The kernel wakes the next owner, so the processor needs no fence.
+void first() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+// False: there is no memory for it.
+bool make_robust(pthread_mutex_t* mutex) {
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  const int error = ::pthread_mutex_init(mutex, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+  return error == 0;
+}
+
+void push(std::byte* base, std::uint64_t& list, std::uint64_t slice) {
+  slice_at(base, slice)->next = list;
+  first();
+  list = slice;
+}
 
 // With the lock held. This process has seen the slice, but perhaps not those before it in the list.
 void forget_name(os::Window& window, std::uint64_t offset) {
@@ -176,6 +198,7 @@ Status Segment::create() {
   header->magic = magic;
   header->next = slices_at;
   header->allowance_bytes = first_allowance_bytes;
+  if (!make_robust(&header->lock)) return Status::system(ENOMEM, "a mutex of the node segment");
   if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
     return Status::system(errno, "getrandom");
   return {};
@@ -236,7 +259,9 @@ std::uint64_t Segment::find_slice(std::uint64_t name, int members, int desks_eac
     SliceHeader* made = slice_at(base(), offset);
     made->name = name;
     made->marks = header->marks;
-    made->next_named = std::exchange(head, offset);
+    made->next_named = head;
+    first();
+    head = offset;
   }
   const SliceHeader* slice = slice_at(base(), offset);
   window_.open_to(slice->at + slice_bytes(slice->size_class));
@@ -263,6 +288,7 @@ std::uint64_t Segment::take_slice(int members, int desks_each) {
   SliceHeader* slice = slice_at(base(), offset);
   if (is_dirty) {
     kept = slice->next;
+    first();
     header->kept_bytes -= slice->bytes;
   } else if (clean != 0) {
     clean = slice->next;
@@ -282,19 +308,23 @@ std::uint64_t Segment::take_slice(int members, int desks_each) {
 
 std::uint64_t Segment::make_slice(int size_class) {
   Header* header = header_of(base());
-  if (header->headers == header->end) {
-    if (header->next + page_bytes > window_.bytes()) return 0;
-    header->headers = header->next;
-    header->end = header->next += page_bytes;
+  const bool needs_page = header->headers % page_bytes == 0;
+  const std::uint64_t bytes = slice_bytes(size_class) + (needs_page ? page_bytes : 0);
+  if (header->next + bytes > window_.bytes()) return 0;
+  if (needs_page) {
+    const std::uint64_t page = header->next;
+    header->next = page + page_bytes;
+    first();
+    header->headers = page;
   }
-  if (header->next + slice_bytes(size_class) > window_.bytes()) return 0;
   const std::uint64_t offset = header->headers;
   window_.open_to(offset + sizeof(SliceHeader));
   SliceHeader* slice = slice_at(base(), offset);
   slice->size_class = size_class;
   slice->at = header->next;
-  header->headers += sizeof(SliceHeader);
   header->next += slice_bytes(size_class);
+  first();
+  header->headers += sizeof(SliceHeader);
   return offset;
 }
 
@@ -314,9 +344,10 @@ void Segment::leave_slice(std::uint64_t offset) {
     if (slice->name != 0) forget_name(window_, offset);
     bytes = std::max(bytes, slice->bytes);  // the team before may have written into more slots
     slice->bytes = bytes;
-    slice->next = std::exchange(header->kept[slice->size_class], offset);
     header->kept_bytes += bytes;
     --header->in_use;
+    first();
+    push(base(), header->kept[slice->size_class], offset);
     too_much = header->kept_bytes > header->allowance_bytes;
   }
   if (too_much) give_back_excess(offset);
@@ -329,8 +360,7 @@ void Segment::give_back_excess(std::uint64_t newest) {
     const bool given = os::drop_shared(base() + slice->at, slice_bytes(slice->size_class));
     const Guard guard(header->lock);
     if (!given) slice->bytes = 0;  // locked in memory: it stays, and does not count
-    std::uint64_t& list = (given ? header->clean : header->kept)[slice->size_class];
-    slice->next = std::exchange(list, offset);
+    push(base(), (given ? header->clean : header->kept)[slice->size_class], offset);
   }
 }
 
@@ -347,6 +377,7 @@ std::uint64_t Segment::begin_to_give_back(std::uint64_t newest) {
       SliceHeader* slice = slice_at(base(), offset);
       if (offset != newest && slice->bytes != 0) {
         *link = slice->next;
+        first();
         header->kept_bytes -= slice->bytes;
         window_.open_to(slice->at + slice_bytes(size_class));
         return offset;
@@ -368,16 +399,10 @@ Desk* Segment::desk(std::uint64_t offset, int index) const {
 void Segment::sign_in(int member) {
   leave_those_kept();
   if (static_cast<std::uint64_t>(member) >= most_members) return;  // noticed later, by its process
-  pthread_mutexattr_t attributes;
-  ::pthread_mutexattr_init(&attributes);
-  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   Presence* presence = presence_of(base(), member);
   presence->signer = ::gettid();
   pthread_mutex_t* mutex = &presence->mutex;
-  if (::pthread_mutex_init(mutex, &attributes) == 0 && ::pthread_mutex_lock(mutex) == 0)
-    signed_in_ = member;
-  ::pthread_mutexattr_destroy(&attributes);
+  if (make_robust(mutex) && ::pthread_mutex_lock(mutex) == 0) signed_in_ = member;
 }
 
 // False: the thread that has signed in is another one, and its mutex must stay mapped while it

@@ -7,18 +7,19 @@
 
 namespace tutti::topology {
 
+std::int64_t quota_milli(std::span<const Binding> bindings) {
+  std::int64_t most = 0;
+  for (const Binding& binding : bindings) most = std::max(most, binding.quota_milli);
+  return most;
+}
+
 double ranks_per_core(std::span<const Binding> bindings) {
   const auto ranks = static_cast<double>(bindings.size());
   os::CpuMask all;
-  std::int64_t quota_milli = 0;
-  for (const Binding& binding : bindings) {
-    all |= binding.cpus;
-    // Ranks of one container share its quota, ranks of several have one each: the largest is the
-    // right one for the first case and errs towards spinning in the second.
-    quota_milli = std::max(quota_milli, binding.quota_milli);
-  }
+  for (const Binding& binding : bindings) all |= binding.cpus;
   double most = ranks / std::max(1, all.count());
-  if (quota_milli > 0) most = std::max(most, ranks * 1000 / static_cast<double>(quota_milli));
+  if (const std::int64_t quota = quota_milli(bindings); quota > 0)
+    most = std::max(most, ranks * 1000 / static_cast<double>(quota));
   for (const Binding& confined : bindings) {
     const auto inside = std::count_if(bindings.begin(), bindings.end(), [&](const Binding& other) {
       return other.cpus.within(confined.cpus);

@@ -16,6 +16,11 @@ struct Binding {
   std::int64_t quota_milli = 0;  // of its cgroup; 0: unlimited
 };
 
+// The time that cgroups grant these ranks together; 0: unlimited. Ranks of one container share its
+// quota, ranks of several have one each: the largest is right for the first case, and too little in
+// the second.
+[[nodiscard]] std::int64_t quota_milli(std::span<const Binding> bindings);
+
 // How many ranks share a core where that is most: of all ranks, of those that are confined to some
 // set of cores, or of the time that their cgroup grants. Above 1 some ranks must share one. Every
 // rank that is given the same bindings gets the same answer.

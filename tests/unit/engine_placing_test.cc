@@ -70,6 +70,19 @@ TEST(Threads, OfRanksThatSpanDomainsTakeAnyFreeCore) {
   EXPECT_EQ(threads_of(place({}, bindings, cores(0, 5), two)), "0 1 ");
 }
 
+TEST(Threads, TakeNoMoreCoresThanTheCgroupGrantsTimeFor) {
+  const Masks bindings = bound({0, 1, 2});
+  const auto with = [&](std::int64_t quota_milli) {
+    return threads_of(place({"auto", 0, quota_milli}, bindings, cores(0, 7), one));
+  };
+  EXPECT_EQ(with(0), "3 4 6 ");
+  EXPECT_EQ(with(8000), "3 4 6 ");
+  EXPECT_EQ(with(5000), "3 3 5 ") << "for two, which are not neighbours";
+  EXPECT_EQ(with(4900), "3 3 3 ") << "a part of a core is none";
+  EXPECT_EQ(with(3000), "- - - ");
+  EXPECT_EQ(with(1000), "- - - ") << "less than the ranks need";
+}
+
 TEST(Threads, AreWithTheirRanksWhereTheyAreToldTo) {
   for (const char* policy : {"bind", "none"})
     EXPECT_EQ(threads_of(place({policy}, bound({0, 1}), cores(0, 7), two)), "- - ") << policy;

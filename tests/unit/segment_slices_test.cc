@@ -381,6 +381,54 @@ TEST(Segment, ConcurrentAllocationNeverOverlaps) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// A member that is killed while it changes lists keeps nobody waiting and breaks nothing of others.
+TEST(Segment, SurvivesWhoIsKilledInTheMidstOfAChange) {
+  const auto endings = test::fork_ranks(
+      1,
+      [](Rank& self) {
+        Segment segment;
+        enter(self, segment);
+        std::vector<std::uint64_t> mine;
+        for (std::uint64_t name = 1; name <= 8; ++name) {
+          mine.push_back(segment.find_slice(name, 1 + static_cast<int>(name)));
+          segment.desk(mine.back(), 0)->done = name;
+        }
+        std::mt19937_64 random(1);
+        for (int round = 0; round < 300; ++round) {
+          const pid_t victim = ::fork();
+          if (victim == 0) {
+            for (std::uint64_t name = static_cast<std::uint64_t>(round + 1) << 32;; ++name) {
+              const std::uint64_t slices[] = {segment.find_slice(name, 1 + round % 9),
+                                              segment.allocate_slice(1 + round % 5)};
+              for (int member = 0; member <= round % 9; ++member) segment.leave_slice(slices[0]);
+              for (int member = 0; member <= round % 5; ++member) segment.leave_slice(slices[1]);
+            }
+          }
+          ::usleep(static_cast<useconds_t>(random() % 1000));
+          ::kill(victim, SIGKILL);
+          ::waitpid(victim, nullptr, 0);
+          for (std::uint64_t name = 1; name <= 8; ++name)
+            RANK_CHECK(segment.find_slice(name, 1 + static_cast<int>(name)) == mine[name - 1]);
+          const std::uint64_t fresh[] = {segment.allocate_slice(9), segment.allocate_slice(9)};
+          for (const std::uint64_t slice : fresh)
+            for (int member = 0; member < 9; ++member) {
+              Desk& desk = *segment.desk(slice, member);
+              RANK_CHECK(slice != 0 && desk.done.load() == 0);
+              desk.done = slice;
+            }
+          for (const std::uint64_t slice : fresh)
+            for (int member = 0; member < 9; ++member) {
+              RANK_CHECK(segment.desk(slice, member)->done.load() == slice);
+              segment.leave_slice(slice);
+            }
+          for (std::uint64_t name = 1; name <= 8; ++name)
+            RANK_CHECK(segment.desk(mine[name - 1], 0)->done.load() == name);
+        }
+      },
+      30);
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 // The members of one slice leave at the same time, again and again: the last one frees it, once.
 TEST(Segment, TheLastToLeaveFrees) {
   const auto endings = test::fork_ranks(3, [](Rank& self) {

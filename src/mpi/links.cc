@@ -189,6 +189,7 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
   have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; }) &&
                 !topology::lack_free_cores(claims);
+  if (topology::overclaimed(claims)) way_ = coll::leaders::on_shared_cores;
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
   longest_message_ = static_cast<std::size_t>(said[0].longest_message);

@@ -31,12 +31,25 @@ double ranks_per_core(std::span<const Binding> bindings) {
   return most;
 }
 
-bool overclaimed(std::span<const Claim> claims, std::int32_t node) {
+namespace {
+
+template <class Matters>
+bool any_overclaimed(std::span<const Claim> claims, Matters matters) {
   std::unordered_map<std::uint64_t, std::int32_t> ranks;
   for (const Claim& claim : claims) ++ranks[claim.cores_id];
   return std::ranges::any_of(claims, [&](const Claim& claim) {
-    return claim.node == node && ranks[claim.cores_id] > claim.cores;
+    return matters(claim) && ranks[claim.cores_id] > claim.cores;
   });
+}
+
+}  // namespace
+
+bool overclaimed(std::span<const Claim> claims, std::int32_t node) {
+  return any_overclaimed(claims, [node](const Claim& claim) { return claim.node == node; });
+}
+
+bool overclaimed(std::span<const Claim> claims) {
+  return any_overclaimed(claims, [](const Claim&) { return true; });
 }
 
 bool lack_free_cores(std::span<const Claim> claims) {

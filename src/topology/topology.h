@@ -35,6 +35,8 @@ struct Claim {
 };
 // Whether ranks of all nodes together are more than the cores that some rank of `node` may use.
 [[nodiscard]] bool overclaimed(std::span<const Claim> claims, std::int32_t node);
+// The same of any node.
+[[nodiscard]] bool overclaimed(std::span<const Claim> claims);
 // Whether a core that one node's ranks leave free may be another's: several nodes use the same
 // ones, and these have none left for a thread of each node.
 [[nodiscard]] bool lack_free_cores(std::span<const Claim> claims);

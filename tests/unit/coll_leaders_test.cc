@@ -26,6 +26,8 @@ class Leaders : public ::testing::TestWithParam<Collective> {};
 coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map) {
   coll::leaders::Way way;
   if (random() % 2 == 0) return way;
+  if (random() % 2 == 0) way.round_starts = 1;
+  way.ranged_bytes = std::size_t{1} << random() % 16;
   way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest() + 1));
   way.doubled_bytes = std::size_t{1} << random() % 16;
   way.halved_bytes = way.paired_bytes = std::size_t{1} << random() % 16;
@@ -143,6 +145,28 @@ TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
   EXPECT_TRUE(does(512, 8, 128));
   EXPECT_FALSE(does(512, 8, 512));
   EXPECT_FALSE(does(4096, 1, limits::most_packed_bytes));
+}
+
+// Where log2 N messages in turn take less time than N - 1 at once.
+TEST(Halving, PaysOnManyNodesAndWhereRanksShareCores) {
+  const auto pays = [](int nodes, std::size_t bytes, const coll::leaders::Way& way = {}) {
+    std::vector<std::int32_t> hosts;
+    for (std::int32_t node = 0; node < nodes; ++node) hosts.insert(hosts.end(), 2, node);
+    return coll::leaders::halving_pays(fabric::NodeMap(hosts, 0), way, bytes);
+  };
+  const coll::leaders::Way& shared = coll::leaders::on_shared_cores;
+  for (const int nodes : {1, 2, 3}) {
+    EXPECT_FALSE(pays(nodes, 64));
+    EXPECT_FALSE(pays(nodes, 64, shared));
+  }
+  EXPECT_FALSE(pays(4, 64));
+  EXPECT_TRUE(pays(4, 64, shared));
+  EXPECT_FALSE(pays(5, 64, shared));
+  EXPECT_TRUE(pays(7, 64, shared));
+  EXPECT_FALSE(pays(7, 64 << 10, shared)) << "pairs send all of it once more";
+  EXPECT_TRUE(pays(16, 64));
+  EXPECT_TRUE(pays(64, 512 << 10));
+  EXPECT_FALSE(pays(48, 512 << 10));
 }
 
 // What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.

@@ -79,6 +79,8 @@ TEST(Overclaimed, WhereRanksOfSeveralNodesNeedTheSameCores) {
   EXPECT_FALSE(overclaimed(apart, 0));
   EXPECT_FALSE(overclaimed(apart, 2));
   EXPECT_TRUE(overclaimed(apart, 4));
+  EXPECT_TRUE(overclaimed(apart)) << "of any";
+  EXPECT_FALSE(overclaimed(std::vector<Claim>(claims.begin(), claims.begin() + 2)));
 }
 
 TEST(FreeCores, AreOfAllNodesThatUseThem) {

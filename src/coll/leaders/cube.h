@@ -23,14 +23,18 @@ class Cube {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] int rounds() const { return std::countr_zero(static_cast<unsigned>(size_)); }
   [[nodiscard]] bool is_paired() const { return me_ < 2 * pairs_; }
-  [[nodiscard]] bool stays_out() const { return is_paired() && me_ % 2 == 1; }
+  [[nodiscard]] bool stays_out() const { return stays_out(me_); }
+  [[nodiscard]] bool stays_out(int node) const { return node < 2 * pairs_ && node % 2 == 1; }
   // Of a pair.
   [[nodiscard]] int other() const { return map_.leader(me_ ^ 1); }
   // Among those that take part.
   [[nodiscard]] int place() const { return is_paired() ? me_ / 2 : me_ - pairs_; }
-  [[nodiscard]] int leader(int place) const {
-    return map_.leader(place < pairs_ ? 2 * place : place + pairs_);
+  [[nodiscard]] int leader(int place) const { return map_.leader(first_node(place)); }
+  // For whom a place takes part.
+  [[nodiscard]] int first_node(int place) const {
+    return place < pairs_ ? 2 * place : place + pairs_;
   }
+  [[nodiscard]] int nodes_at(int place) const { return place < pairs_ ? 2 : 1; }
 
  private:
   const NodeMap& map_;

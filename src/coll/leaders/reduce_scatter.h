@@ -3,29 +3,48 @@
 // has of its own node's parts, and hands out the sums.
 //
 // Few bytes, or nodes whose parts do not follow each other: each node reduces a range of the vector
-// at once, and its leader sends each other one what is for that node. Else it reduces what is for
-// one node while what is for the one before is on its way.
+// at once. Then each leader meets another one for half of what it has, and keeps that half, until
+// it has what is for its node (recursive halving; Thakur, Rabenseifner and Gropp 2005). Or it sends
+// each other one what is for that node, where that takes less. Else a node reduces what is for one
+// node while what is for the one before is on its way.
 //
 // In place, a result comes to where operands were that have met already: the sum of element v is
 // at v or before it, and by then all elements up to v of all nodes' parts have met.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "coll/leaders/cube.h"
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
+
+// Whether leaders halve a range of so many bytes, which takes fewer messages, of which each waits
+// for the one before. Else each sends one to each other one, all at once.
+[[nodiscard]] inline bool halving_pays(const NodeMap& map, const Way& way, std::size_t bytes) {
+  const Cube cube(map);
+  const auto nodes = static_cast<std::size_t>(map.nodes());
+  const auto size = static_cast<std::size_t>(cube.size());
+  const auto starts = [&](double messages, std::size_t sent) {
+    return messages + static_cast<double>(sent) / static_cast<double>(way.start_bytes);
+  };
+  const double in_pairs = size < nodes ? starts(2 * way.round_starts, bytes + bytes / nodes) : 0;
+  return nodes > 1 &&
+         in_pairs + starts(cube.rounds() * way.round_starts, bytes - bytes / size) <
+             starts(way.round_starts + static_cast<double>(nodes) - 2, bytes - bytes / nodes);
+}
 
 // Of one rank, in a call.
 template <Fabric F, Wire W>
 class ScatteredSums {
  public:
   ScatteredSums(Members<F, W>& all, const Work& work)
-      : all_(all), work_(work), me_(all.map.node()), nodes_(all.map.nodes()) {}
+      : all_(all), work_(work), cube_(all.map), me_(all.map.node()), nodes_(all.map.nodes()) {}
 
   Task run() {
-    const bool few =
-        work_.bytes() / static_cast<std::size_t>(nodes_) <= limits::summed_by_range_bytes;
+    const bool few = work_.bytes() / static_cast<std::size_t>(nodes_) <= all_.way.ranged_bytes;
     return few || !all_.map.in_order() ? run_by_range() : run_by_node();
   }
 
@@ -59,17 +78,40 @@ class ScatteredSums {
     const auto range = [&](std::size_t begin) {
       return Slice{begin, std::min(most, work_.count - begin)};
     };
+    const std::size_t longest_range = bytes_of(range(0).count);
+    halves_ = halving_pays(all_.map, all_.way, longest_range);
     std::size_t longest = 0;
     for (std::size_t begin = 0; begin < work_.count; begin += most)
       longest = std::max(longest, count_of(me_, range(begin)));
     if (all_.leads()) {
-      const std::size_t sums = round_up(bytes_of(std::min(most, work_.count)), 64);
+      const std::size_t sums = round_up(longest_range, 64);
       place_bytes_ = round_up(bytes_of(longest), 64);
-      sums_ = all_.wire.scratch(2 * sums + nodes * place_bytes_);
-      sorted_ = all_.map.in_order() ? sums_ : sums_ + sums;
+      order_ = halves_ ? in_halves() : in_turn();
+      sums_ = all_.wire.scratch(2 * sums + (halves_ ? sums : nodes * place_bytes_));
+      sorted_ = all_.map.in_order() && std::ranges::is_sorted(order_) ? sums_ : sums_ + sums;
       places_ = sums_ + 2 * sums;
     }
     for (std::size_t begin = 0; begin < work_.count; begin += most) co_await meet(range(begin));
+  }
+
+  // The nodes as what is for them lies in memory.
+  [[nodiscard]] std::vector<int> in_turn() const {
+    std::vector<int> order(static_cast<std::size_t>(nodes_));
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  // Nodes near each other meet first, so that operands meet in their order. So halves are those of
+  // the lowest bit first.
+  [[nodiscard]] std::vector<int> in_halves() const {
+    std::vector<int> order;
+    for (int position = 0; position < cube_.size(); ++position) {
+      int place = 0;
+      for (int bit = 1; bit < cube_.size(); bit *= 2)
+        place = 2 * place + ((position & bit) != 0 ? 1 : 0);
+      for (int each = 0; each < cube_.nodes_at(place); ++each)
+        order.push_back(cube_.first_node(place) + each);
+    }
+    return order;
   }
 
   Task meet(Slice range) {
@@ -77,25 +119,88 @@ class ScatteredSums {
     const std::size_t mine = count_of(me_, range);
     std::byte* sum = nullptr;
     if (all_.leads()) {
-      Ticket last = 0;
-      for (int distance = 1; distance < nodes_ && mine > 0; ++distance) {
-        const int node = node_at(-distance);
-        last = all_.wire.receive(all_.map.leader(node), place(node), bytes_of(mine));
-      }
       if (sorted_ != sums_) sort(range);
-      std::byte* next = sorted_;
-      for (int node = 0; node < nodes_; ++node) {
-        const std::size_t bytes = bytes_of(count_of(node, range));
-        if (node == me_)
-          sum = next;
-        else if (bytes > 0)
-          last = all_.wire.send(all_.map.leader(node), next, bytes);
-        next += bytes;
-      }
-      co_await all_.wire.done(last);
-      if (mine > 0) sum = fold(sum, mine);
+      if (halves_)
+        co_await halve(range, mine, sum);
+      else
+        co_await hear_all(range, mine, sum);
     }
     if (mine > 0) co_await hand_out(range, sum);
+  }
+
+  // On leaders. `sum`: where that of `mine` elements is then.
+  Task hear_all(Slice range, std::size_t mine, std::byte*& sum) {
+    Ticket last = 0;
+    for (int distance = 1; distance < nodes_ && mine > 0; ++distance) {
+      const int node = node_at(-distance);
+      last = all_.wire.receive(all_.map.leader(node), place(node), bytes_of(mine));
+    }
+    std::byte* next = sorted_;
+    for (const int node : order_) {
+      const std::size_t bytes = bytes_of(count_of(node, range));
+      if (node == me_)
+        sum = next;
+      else if (bytes > 0)
+        last = all_.wire.send(all_.map.leader(node), next, bytes);
+      next += bytes;
+    }
+    co_await all_.wire.done(last);
+    if (mine > 0) sum = fold(sum, mine);
+  }
+
+  // On leaders, the same by recursive halving.
+  Task halve(Slice range, std::size_t mine, std::byte*& sum) {
+    std::byte* const heard = places_;
+    const std::size_t all_bytes = bytes_of(range.count);
+    Ticket last = 0;
+    if (cube_.stays_out()) {
+      sum = heard;
+      last = all_.wire.send(cube_.other(), sorted_, all_bytes);
+      if (mine > 0) last = all_.wire.receive(cube_.other(), sum, bytes_of(mine));
+      co_return co_await all_.wire.done(last);
+    }
+    if (cube_.is_paired()) {
+      co_await all_.wire.done(all_.wire.receive(cube_.other(), heard, all_bytes));
+      all_.fold(work_, sorted_, sorted_, heard, range.count, work_.stores);
+    }
+    const std::vector<std::size_t> begins = begins_of_places(range);
+    const int here = cube_.place();
+    std::size_t low = 0, high = begins.size() - 1;  // what is kept
+    for (int distance = 1; distance < cube_.size(); distance *= 2) {
+      const int there = here ^ distance;
+      const std::size_t middle = (low + high) / 2;
+      const std::size_t given = there > here ? middle : low;
+      (there > here ? high : low) = middle;
+      const std::size_t kept_count = begins[high] - begins[low];
+      const std::size_t given_count = begins[given + high - low] - begins[given];
+      std::byte* const kept = sorted_ + bytes_of(begins[low]);
+      if (given_count > 0)
+        last = all_.wire.send(cube_.leader(there), sorted_ + bytes_of(begins[given]),
+                              bytes_of(given_count));
+      if (kept_count > 0)
+        last = all_.wire.receive(cube_.leader(there), heard, bytes_of(kept_count));
+      co_await all_.wire.done(last);
+      if (kept_count > 0)
+        all_.fold(work_, kept, there < here ? heard : kept, there < here ? kept : heard, kept_count,
+                  work_.stores);
+    }
+    sum = sorted_ + bytes_of(begins[low]);
+    const std::size_t others = begins[high] - begins[low] - mine;
+    if (others > 0)
+      co_await all_.wire.done(
+          all_.wire.send(cube_.other(), sum + bytes_of(mine), bytes_of(others)));
+  }
+
+  // Where what is for the nodes of each place begins, in elements, and where the last one ends.
+  [[nodiscard]] std::vector<std::size_t> begins_of_places(const Slice& range) const {
+    std::vector<std::size_t> begins;
+    std::size_t begin = 0;
+    for (const int node : order_) {
+      if (!cube_.stays_out(node)) begins.push_back(begin);
+      begin += count_of(node, range);
+    }
+    begins.push_back(begin);
+    return begins;
   }
 
   [[nodiscard]] std::byte* place(int index) const {
@@ -105,7 +210,7 @@ class ScatteredSums {
   // Node by node.
   void sort(const Slice& range) {
     std::byte* next = sorted_;
-    for (int node = 0; node < nodes_; ++node)
+    for (const int node : order_)
       for (const int rank : all_.map.members(node)) {
         const Slice slice = overlap(part_of(rank), range);
         if (slice.count == 0) continue;
@@ -211,7 +316,10 @@ class ScatteredSums {
 
   Members<F, W>& all_;
   const Work& work_;
+  Cube cube_;
   int me_, nodes_;
+  bool halves_ = false;
+  std::vector<int> order_;       // of the nodes in `sorted_`
   std::byte* sums_ = nullptr;    // of a range, as the vector has them
   std::byte* sorted_ = nullptr;  // the same, node by node
   std::byte* places_ = nullptr;

@@ -37,6 +37,16 @@ struct Way {
   // Of a Gather or Scatter: up to so many bytes for each node, others pass them on. nullopt: as
   // coll/leaders/packed.h has it.
   std::optional<std::size_t> passed_bytes = std::nullopt;
+  // Of a Reduce_scatter: up to so many bytes for each node, leaders exchange ranges of the vector.
+  // A round of halving takes as long as it takes to start so many messages.
+  std::size_t ranged_bytes = limits::summed_by_range_bytes;
+  double round_starts = limits::round_starts;
 };
+
+// Where ranks share cores, on any node: whoever waits for a message or a stage gives its core away,
+// so fewer of them take less time, and when a message arrives says little.
+inline constexpr Way on_shared_cores = {.halved_bytes = limits::shared_halved_bytes,
+                                        .ranged_bytes = limits::shared_summed_by_range_bytes,
+                                        .round_starts = 1};
 
 }  // namespace tutti::coll::leaders

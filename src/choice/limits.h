@@ -93,6 +93,12 @@ inline constexpr std::size_t unreceived_bytes = 1024 * kib;
 // network like InfiniBand, and a Reduce on one like Ethernet 0.6 times.
 inline constexpr std::size_t least_wire_piece_bytes = 32 * kib;
 inline constexpr std::size_t wire_start_bytes = 8 * kib;
+// Where ranks share cores the least piece has as many bytes as are sent while so many messages of a
+// few bytes start, and at most so many. In the rig that is 128 to 256 KiB; 64 KiB to 1 MiB then
+// take 0.5 to 1.0 times as long. With links of 1 Gbit/s it is 32 KiB as elsewhere; more would take
+// twice as long.
+inline constexpr std::size_t shared_piece_starts = 6;
+inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
 // An Allreduce is exchanged whole, in as few messages as can be, as long as all rounds together
 // carry few bytes; a larger one in halves, in twice as many messages; and one that has many for
 // each node in slices, one a node, along a ring, where the transfers overlap with what is done on

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "coll/leaders/rows.h"
 #include "os/clock.h"
@@ -16,37 +19,43 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 
 // Each leader sends messages to the next node and receives as many from the node before, two of
 // them under way at any time: so pipelines pass large vectors on, and the answer of a receiver
-// comes behind what is on its way. That is done by turns with each message as one and in parts. The
-// first turn of each makes connections, and the longest one may have met something else: neither
-// counts.
+// comes behind what is on its way. That is done by turns with each message as one and in parts, and
+// then with a few bytes in the place of each. (A network that has rested may take more at once, so
+// these are not among the turns of the others.) The first turn of each makes connections, and the
+// longest one may have met something else: neither counts.
 fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire>& all,
-                        std::size_t part_bytes, Across::Times& took) {
+                        std::size_t part_bytes, Across::Trial& took) {
+  enum Kind : std::uint8_t { whole, parts, few };
   constexpr int turns = 4, messages = 4;  // of each kind, and in a turn
-  constexpr std::size_t bytes = limits::tried_message_bytes;
+  constexpr Kind kinds[3 * turns] = {whole, parts, whole, parts, whole, parts,
+                                     whole, parts, few,   few,   few,   few};
+  constexpr std::size_t bytes = limits::tried_message_bytes, few_bytes = 8;
   const int me = all.map.node(), nodes = all.map.nodes();
   const int next = all.map.leader((me + 1) % nodes);
   const int previous = all.map.leader((me + nodes - 1) % nodes);
   std::byte* const sent = all.wire.scratch(3 * bytes);
   std::memset(sent, 0, 3 * bytes);
-  Across::Times longest{};
-  for (int turn = 0; turn < 2 * turns; ++turn) {
-    const bool parts = turn % 2 == 1;
-    all.wire.cut(parts ? part_bytes : limits::longest_message_bytes);
+  std::vector<std::uint64_t> times[3];
+  for (const Kind kind : kinds) {
+    all.wire.cut(kind == parts ? part_bytes : limits::longest_message_bytes);
+    const std::size_t length = kind == few ? few_bytes : bytes;
     const std::int64_t began = os::now_ns();
     for (fabric::Ticket before = 0, message = 0; message <= messages; ++message) {
       fabric::Ticket last = 0;
       if (message < messages) {
-        (void)all.wire.send(next, sent, bytes);
-        last = all.wire.receive(previous, sent + (1 + message % 2) * bytes, bytes);
+        (void)all.wire.send(next, sent, length);
+        last = all.wire.receive(previous, sent + (1 + message % 2) * bytes, length);
       }
       co_await all.wire.done(std::exchange(before, last));
     }
-    const auto time = static_cast<std::uint64_t>(os::now_ns() - began);
-    if (turn < 2) continue;
-    took[parts] += time;
-    longest[parts] = std::max(longest[parts], time);
+    times[kind].push_back(static_cast<std::uint64_t>(os::now_ns() - began));
   }
-  for (std::size_t i = 0; i < took.size(); ++i) took[i] -= longest[i];
+  const auto sum = [&](Kind kind) {
+    const std::span counted = std::span(times[kind]).subspan(1);
+    return std::accumulate(counted.begin(), counted.end(), std::uint64_t{0}) -
+           std::ranges::max(counted);
+  };
+  took = {(turns - 2) * messages, sum(whole), sum(parts), sum(few)};
   all.wire.cut(limits::longest_message_bytes);
 }
 
@@ -71,7 +80,7 @@ bool Across::perform(coll::Collective collective, const coll::Work& work) {
   return succeeds(algorithm_of(collective)(all, work));
 }
 
-bool Across::compare_messages(std::size_t part_bytes, Times& took) {
+bool Across::try_messages(std::size_t part_bytes, Trial& took) {
   auto all = members();
   return !all.leads() || succeeds(pass_round(all, part_bytes, took));
 }

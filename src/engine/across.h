@@ -41,14 +41,19 @@ class Across {
   [[nodiscard]] choice::Contest& contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
-  // What messages of limits::tried_message_bytes take the leaders, each as one and each in parts of
-  // so many bytes, ns; 0 on the other members. False when it met an error.
-  using Times = std::array<std::uint64_t, 2>;
-  [[nodiscard]] bool compare_messages(std::size_t part_bytes, Times& took);
-  // Longer ones go in parts of so many bytes.
-  void cut_messages(std::size_t longest) {
-    wire_.cut(longest);
-    background_.messages->cut(longest);
+  // What so many messages take this leader: of limits::tried_message_bytes, each as one and each in
+  // parts of so many bytes, and of a few bytes. All 0 on other members. False when it met an error.
+  struct Trial {
+    std::uint64_t messages = 0, whole_ns = 0, parts_ns = 0, few_ns = 0;
+  };
+  [[nodiscard]] bool try_messages(std::size_t part_bytes, Trial& took);
+  // As Team::shape_messages().
+  void shape_messages(std::size_t longest, std::size_t least_piece) {
+    if (longest != 0) {
+      wire_.cut(longest);
+      background_.messages->cut(longest);
+    }
+    if (least_piece != 0) background_.way.least_piece_bytes = least_piece;
   }
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end(bool tells) {

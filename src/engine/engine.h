@@ -41,6 +41,13 @@ void look_for_losses();
 // but some still exist, as the program has not freed their communicators.
 void let_go_of_peers();
 
+// What is known of messages between nodes: whether long ones are as fast in parts, and how many
+// bytes are sent while one starts, 0 if that is not known.
+struct MessageTrial {
+  bool parts_as_fast = false;
+  std::size_t start_bytes = 0;
+};
+
 // A group of ranks that call collectives together, as one member sees it. Those of one node have
 // desks there; where there are several nodes, their leaders send each other messages.
 class Team {
@@ -91,12 +98,13 @@ class Team {
   // will then meet.
   [[nodiscard]] virtual const char* leaves(Collective collective, const coll::Work& work) = 0;
 
-  // For a team of several nodes. The first is a call that all members make before any other:
-  // whether long messages between the nodes are as fast in parts of so many bytes. False also after
-  // an error, which run() will then meet. After it, or instead of it, all of them say what is to be
-  // the longest message, before the next call.
-  [[nodiscard]] virtual bool are_parts_as_fast(std::size_t part_bytes) = 0;
-  virtual void cut_messages(std::size_t longest) = 0;
+  // For a team of several nodes. The first is a call that all members make before any other. It
+  // tries long messages between the nodes, each as one and in parts of so many bytes, and all of
+  // them find the same. After an error, which run() will then meet, it has found nothing. After it,
+  // or instead of it, all of them say what is to be the longest message and the least piece of a
+  // pipeline, before the next call; 0: as it is.
+  [[nodiscard]] virtual MessageTrial try_messages(std::size_t part_bytes) = 0;
+  virtual void shape_messages(std::size_t longest, std::size_t least_piece) = 0;
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.

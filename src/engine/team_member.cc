@@ -264,23 +264,32 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
   return heard != 0;
 }
 
-bool TeamMember::are_parts_as_fast(std::size_t part_bytes) {
-  Across::Times said{}, heard{};
-  const coll::Work question{.send = said.data(),
-                            .recv = heard.data(),
-                            .count = said.size(),
-                            .element_bytes = sizeof said[0],
+MessageTrial TeamMember::try_messages(std::size_t part_bytes) {
+  Across::Trial said, heard;
+  const coll::Work question{.send = &said,
+                            .recv = &heard,
+                            .count = sizeof said / sizeof said.messages,
+                            .element_bytes = sizeof said.messages,
                             .kernel = reduce::find(reduce::Op::sum, reduce::Type::u64)};
-  const auto compare = [&] { return across_->compare_messages(part_bytes, said); };
-  if (!ask(Collective::allreduce, question, question, compare)) return false;
+  const auto attempt = [&] { return across_->try_messages(part_bytes, said); };
+  if (!ask(Collective::allreduce, question, question, attempt)) return {};
   asked_ = {};            // no run() follows
   (void)across_->sent();  // nor is it a call of the program
-  const double whole = static_cast<double>(heard[0]), parts = static_cast<double>(heard[1]);
-  const bool as_fast = parts < limits::most_times_as_long * whole;
+  const auto messages = static_cast<double>(heard.messages);
+  const double whole_ns = static_cast<double>(heard.whole_ns) / messages;
+  const double parts_ns = static_cast<double>(heard.parts_ns) / messages;
+  const double start_ns = static_cast<double>(heard.few_ns) / messages;
+  const double sent_ns = std::max(1.0, std::min(whole_ns, parts_ns) - start_ns);
+  const MessageTrial found{
+      parts_ns < limits::most_times_as_long * whole_ns,
+      static_cast<std::size_t>(limits::tried_message_bytes * start_ns / sent_ns)};
   if (rank() == 0)
-    log::info("long messages between nodes go %s: in parts of %zu KiB they take %.2f times as long",
-              as_fast ? "in parts" : "as one", part_bytes / limits::kib, parts / whole);
-  return as_fast;
+    log::info(
+        "long messages between nodes go %s: in parts of %zu KiB they take %.2f times as long; "
+        "%zu KiB are sent while a message starts",
+        found.parts_as_fast ? "in parts" : "as one", part_bytes / limits::kib, parts_ns / whole_ns,
+        found.start_bytes / limits::kib);
+  return found;
 }
 
 ErrorCode TeamMember::refuse(Collective collective, const coll::Work& work) {

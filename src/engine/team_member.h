@@ -32,8 +32,10 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   ErrorCode run(Collective collective, coll::Work& work) override;
   [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
   [[nodiscard]] const char* leaves(Collective collective, const coll::Work& work) override;
-  [[nodiscard]] bool are_parts_as_fast(std::size_t part_bytes) override;
-  void cut_messages(std::size_t longest) override { across_->cut_messages(longest); }
+  [[nodiscard]] MessageTrial try_messages(std::size_t part_bytes) override;
+  void shape_messages(std::size_t longest, std::size_t least_piece) override {
+    across_->shape_messages(longest, least_piece);
+  }
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;
   void end_start() override;

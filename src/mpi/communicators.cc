@@ -2,6 +2,7 @@
 #include "mpi/communicators.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -264,6 +265,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .computed = state.computed,
       .cut = longest == limits::cut_message_bytes,
       .whole = longest == limits::longest_message_bytes,
+      .pieces = links_.pieces(),
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
@@ -298,13 +300,20 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     if (team != nullptr) state.why = "a node's segment is full";
     return;
   }
-  if (longest == 0 && !facts.cut && !facts.whole)
-    (team->are_parts_as_fast(limits::cut_message_bytes) ? facts.cut : facts.whole) = true;
+  if (longest == 0 && !facts.cut && !facts.whole) {
+    const engine::MessageTrial found = team->try_messages(limits::cut_message_bytes);
+    (found.parts_as_fast ? facts.cut : facts.whole) = true;
+    if (links_.some_share_cores()) {
+      const std::size_t least = coll::leaders::shared_piece_bytes(found.start_bytes);
+      facts.pieces = static_cast<std::uint8_t>(least / limits::least_wire_piece_bytes);
+    }
+  }
   // Else it is the user's.
   if (facts.cut || facts.whole)
     longest = facts.cut ? limits::cut_message_bytes : limits::longest_message_bytes;
   links_.set_longest_message(longest);
-  team->cut_messages(longest);
+  links_.set_pieces(facts.pieces);
+  team->shape_messages(longest, std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
   const std::lock_guard lock(settling_);
   state.team = std::move(team);
   if (state.revoked) state.team->revoke();

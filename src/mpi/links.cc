@@ -189,7 +189,8 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
   have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; }) &&
                 !topology::lack_free_cores(claims);
-  if (topology::overclaimed(claims)) way_ = coll::leaders::on_shared_cores;
+  some_share_cores_ = topology::overclaimed(claims);
+  if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
   longest_message_ = static_cast<std::size_t>(said[0].longest_message);
@@ -227,12 +228,12 @@ std::uint64_t bits_of(const Facts& facts) {
   return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
          std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3 |
          std::uint64_t{facts.computed} << 4 | std::uint64_t{facts.cut} << 5 |
-         std::uint64_t{facts.whole} << 6;
+         std::uint64_t{facts.whole} << 6 | std::uint64_t{facts.pieces} << 8;
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
   const auto is = [bits](int bit) { return (bits >> bit & 1) != 0; };
-  return {is(0), is(1), is(2), is(3), is(4), is(5), is(6)};
+  return {is(0), is(1), is(2), is(3), is(4), is(5), is(6), static_cast<std::uint8_t>(bits >> 8)};
 }
 constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag of another one
 

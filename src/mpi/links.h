@@ -128,8 +128,10 @@ class WorldLinks {
   // is to be found out: what rank 0 says is so on all. `claim`: of this rank, on its cores.
   void open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
             std::size_t longest_message, const topology::Claim& claim);
-  // Whether ranks of this node share cores with those of others, as far as open() has heard.
+  // Whether ranks of this node share cores with each other or with those of others, and whether
+  // ranks of any node do, as far as open() has heard.
   [[nodiscard]] bool shares_cores() const { return shares_cores_; }
+  [[nodiscard]] bool some_share_cores() const { return some_share_cores_; }
   // Collective over MPI_COMM_WORLD.
   void close();
 
@@ -152,6 +154,10 @@ class WorldLinks {
   // communicator of this rank has found out; 0: not known.
   [[nodiscard]] std::size_t longest_message() const { return longest_message_; }
   void set_longest_message(std::size_t bytes) { longest_message_ = bytes; }
+  // The least pieces that communicators of this rank have found out where ranks share cores: bit k
+  // says 2^k times limits::least_wire_piece_bytes.
+  [[nodiscard]] std::uint8_t pieces() const { return pieces_; }
+  void set_pieces(std::uint8_t pieces) { pieces_ = pieces; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
@@ -159,6 +165,7 @@ class WorldLinks {
     bool computed = false;
     // Long messages are known to be as fast in parts, or faster as one.
     bool cut = false, whole = false;
+    std::uint8_t pieces = 0;  // as pieces(); the largest one counts
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
   // member may not, or the MPI failed.
@@ -181,9 +188,11 @@ class WorldLinks {
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
-  bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false;
+  bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false,
+       some_share_cores_ = false;
   coll::leaders::Way way_;
   std::atomic<std::size_t> longest_message_{0};
+  std::atomic<std::uint8_t> pieces_{0};
   H comm_{};
   Tags tags_;
   std::atomic<std::uint64_t> named_{0};

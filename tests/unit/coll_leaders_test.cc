@@ -129,6 +129,21 @@ TEST(Pipelines, SuitTheirLength) {
   EXPECT_TRUE(is(std::size_t{1} << 40, 4096, 512 * kib, true));
 }
 
+// Where ranks share cores, what is sent while a message starts decides: little on a slow network.
+TEST(Pipelines, HaveLongPiecesWhereRanksShareCoresOfAFastNetwork) {
+  constexpr std::size_t kib = 1024;
+  for (const auto& [start, piece] : {std::pair<std::size_t, std::size_t>{0, 32},
+                                     {6 * kib, 32},
+                                     {11 * kib, 64},
+                                     {22 * kib, 128},
+                                     {43 * kib, 256},
+                                     {1024 * kib, 256}})
+    EXPECT_EQ(coll::leaders::shared_piece_bytes(start), piece * kib) << start;
+  const coll::leaders::Pipeline pipeline({.least_piece_bytes = 128 * kib}, 256 * kib, 4);
+  EXPECT_EQ(pipeline.piece_bytes, 128 * kib);
+  EXPECT_FALSE(pipeline.chain);
+}
+
 // Of many nodes alone, and few bytes.
 TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
   const auto does = [](int nodes, int ranks, std::size_t bytes) {

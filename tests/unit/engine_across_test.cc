@@ -190,8 +190,12 @@ TEST(Across, CutsMessagesWherePartsAreFaster) {
       wires.become(self.rank);
       const auto messages = std::make_shared<UnequalMessages>(wires, self, parts_are_slow);
       auto team = team_across(self, wires, hosts, false, false, false, messages);
-      RANK_CHECK(team->are_parts_as_fast(4096) == !parts_are_slow);
-      team->cut_messages(4096);
+      const engine::MessageTrial found = team->try_messages(4096);
+      RANK_CHECK(found.parts_as_fast == !parts_are_slow);
+      std::size_t mine = found.start_bytes, all[5];
+      RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+      RANK_CHECK(mine > 0 && std::ranges::count(all, mine) == ranks);
+      team->shape_messages(4096, 64 << 10);
       RANK_CHECK(messages->longest() == 4096);
       RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
       // It is no call of the program.
@@ -210,7 +214,8 @@ TEST(Across, ComparesNoMessagesWithOneThatHasGone) {
   const Endings endings = fork_ranks(4, [&](Rank& self) {
     auto team = team_across(self, wires, hosts);
     if (self.rank == 2) ::_exit(0);
-    RANK_CHECK(!team->are_parts_as_fast(4096));
+    const engine::MessageTrial found = team->try_messages(4096);
+    RANK_CHECK(!found.parts_as_fast && found.start_bytes == 0);
     RANK_CHECK(team->run(Collective::barrier, {}) != ErrorCode::none);
   });
   ASSERT_TRUE(endings.all(0)) << endings.output;

@@ -2,6 +2,8 @@
 // What may be chosen of collectives over nodes; the same on all members.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <optional>
 
@@ -48,5 +50,11 @@ struct Way {
 inline constexpr Way on_shared_cores = {.halved_bytes = limits::shared_halved_bytes,
                                         .ranged_bytes = limits::shared_summed_by_range_bytes,
                                         .round_starts = 1};
+// There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
+// few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
+[[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {
+  return std::clamp(std::bit_floor(limits::shared_piece_starts * start_bytes),
+                    limits::least_wire_piece_bytes, limits::shared_wire_piece_bytes);
+}
 
 }  // namespace tutti::coll::leaders

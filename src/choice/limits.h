@@ -95,7 +95,7 @@ inline constexpr std::size_t least_wire_piece_bytes = 32 * kib;
 inline constexpr std::size_t wire_start_bytes = 8 * kib;
 // Where ranks share cores the least piece has as many bytes as are sent while so many messages of a
 // few bytes start, and at most so many. In the rig that is 128 to 256 KiB; 64 KiB to 1 MiB then
-// take 0.5 to 1.0 times as long. With links of 1 Gbit/s it is 32 KiB as elsewhere; more would take
+// take 0.5 to 1.2 times as long. With links of 1 Gbit/s it is 32 KiB as elsewhere; more would take
 // twice as long.
 inline constexpr std::size_t shared_piece_starts = 6;
 inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
@@ -105,8 +105,7 @@ inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
 // the nodes. On 4 nodes simulated networks and the rig want other limits, the first one between 16
 // and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
 inline constexpr std::size_t doubled_bytes = 64 * kib;
-inline constexpr std::size_t halved_bytes = 32 * kib;
-inline constexpr std::size_t shared_halved_bytes = 64 * kib;  // where ranks share cores
+inline constexpr std::size_t halved_bytes = 64 * kib;
 // Where the number of nodes is no power of two, the ring begins here: some nodes would send and
 // receive all of the vector twice more.
 inline constexpr std::size_t paired_bytes = 4 * kib;
@@ -121,11 +120,10 @@ inline constexpr int leaders = 2;
 // Such a part has so many bytes at least; with less, nodes have fewer leaders.
 inline constexpr std::size_t least_part_bytes = 128 * kib;
 // A Reduce_scatter of so few bytes for each node is exchanged by ranges of the vector, a larger one
-// node by node, in as many stages on each node as there are nodes. Simulated, 512 KiB on 16 nodes
-// of 8 ranks take 1.4 to 1.5 times as long by ranges. Where ranks share cores stages cost more: in
-// the rig 64 KiB on 4 nodes then take 0.75 to 0.93 times as long.
-inline constexpr std::size_t summed_by_range_bytes = 8 * kib;
-inline constexpr std::size_t shared_summed_by_range_bytes = 32 * kib;
+// node by node, in as many stages on each node as there are nodes. Simulated, 16 KiB for each of 4,
+// 16 and 64 nodes take 0.8 to 1.2 times as long by ranges, 32 KiB 1.0 to 1.6 times. In the rig,
+// where ranks share cores and stages cost more, 16 KiB take 0.8 times as long.
+inline constexpr std::size_t summed_by_range_bytes = 16 * kib;
 // Such a range is exchanged in log2 N rounds where one takes as long as it takes to start so many
 // of N - 1 messages. So it is on simulated networks: 8 B on 4, 8, 16 and 64 nodes take 1.1, 1.0,
 // 0.7 and 0.3 times as long as with N - 1 messages.

@@ -3,7 +3,6 @@
 // the leaders.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -53,7 +52,7 @@ class Across {
       wire_.cut(longest);
       background_.messages->cut(longest);
     }
-    if (least_piece != 0) background_.way.least_piece_bytes = least_piece;
+    if (least_piece != 0) background_.way.measured_piece_bytes = least_piece;
   }
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end(bool tells) {

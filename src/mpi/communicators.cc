@@ -64,8 +64,9 @@ void Communicators<H>::join_world() {
         .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
         .packed_bytes = options().packed};
     const int node = node_ != nullptr ? node_->member(0).rank : -1;
+    const bool shares_core = node_ != nullptr && node_->oversubscribed();
     const bool has_core = node_ != nullptr && node_->progress().is_served();
-    links_.open(served ? node : -1, contested, has_core, way,
+    links_.open(served ? node : -1, contested, shares_core, has_core, way,
                 std::min<std::size_t>(options().message, limits::longest_message_bytes),
                 engine::Node::claim(node));
     if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
@@ -311,8 +312,8 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   // Else it is the user's.
   if (facts.cut || facts.whole)
     longest = facts.cut ? limits::cut_message_bytes : limits::longest_message_bytes;
+  links_.add_pieces(facts.pieces);
   links_.set_longest_message(longest);
-  links_.set_pieces(facts.pieces);
   team->shape_messages(longest, std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
   const std::lock_guard lock(settling_);
   state.team = std::move(team);

@@ -155,14 +155,16 @@ bool TaggedMessages<H>::is_called_off() {
 }
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
-                         std::size_t longest_message, const topology::Claim& claim) {
+void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_core,
+                         const coll::leaders::Way& way, std::size_t longest_message,
+                         const topology::Claim& claim) {
   int size = 0;
   native_.comm_size(native_.world, &size);
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
-    std::int32_t leaders, has_core;
+    std::int32_t leaders;
+    std::int16_t shares_core, has_core;
     std::int64_t packed_bytes, longest_message;
     topology::Claim claim;
   };
@@ -170,7 +172,8 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
                   native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
                   contested ? std::int16_t{1} : std::int16_t{0},
                   way.leaders,
-                  has_core ? 1 : 0,
+                  shares_core ? std::int16_t{1} : std::int16_t{0},
+                  has_core ? std::int16_t{1} : std::int16_t{0},
                   static_cast<std::int64_t>(way.packed_bytes),
                   static_cast<std::int64_t>(longest_message),
                   claim};
@@ -189,7 +192,9 @@ void WorldLinks<H>::open(int host, bool contested, bool has_core, const coll::le
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
   have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; }) &&
                 !topology::lack_free_cores(claims);
-  some_share_cores_ = topology::overclaimed(claims);
+  some_share_cores_ =
+      topology::overclaimed(claims) ||
+      std::ranges::any_of(said, [](const Said& each) { return each.shares_core != 0; });
   if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);

@@ -123,11 +123,13 @@ class WorldLinks {
 
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
-  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `has_core`: its
-  // progress thread has a core of its own. `way`, and the longest message in bytes, or 0 where that
-  // is to be found out: what rank 0 says is so on all. `claim`: of this rank, on its cores.
-  void open(int host, bool contested, bool has_core, const coll::leaders::Way& way,
-            std::size_t longest_message, const topology::Claim& claim);
+  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `shares_core`:
+  // it shares its core with others of its node. `has_core`: its progress thread has one of its own.
+  // `way`, and the longest message in bytes, or 0 where that is to be found out: what rank 0 says
+  // is so on all. `claim`: of this rank, on its cores.
+  void open(int host, bool contested, bool shares_core, bool has_core,
+            const coll::leaders::Way& way, std::size_t longest_message,
+            const topology::Claim& claim);
   // Whether ranks of this node share cores with each other or with those of others, and whether
   // ranks of any node do, as far as open() has heard.
   [[nodiscard]] bool shares_cores() const { return shares_cores_; }
@@ -157,7 +159,7 @@ class WorldLinks {
   // The least pieces that communicators of this rank have found out where ranks share cores: bit k
   // says 2^k times limits::least_wire_piece_bytes.
   [[nodiscard]] std::uint8_t pieces() const { return pieces_; }
-  void set_pieces(std::uint8_t pieces) { pieces_ = pieces; }
+  void add_pieces(std::uint8_t pieces) { pieces_ |= pieces; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;

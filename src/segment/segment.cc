@@ -93,7 +93,8 @@ SliceHeader* slice_at(std::byte* base, std::uint64_t offset) {
 // Holds the lock for a few microseconds, when a communicator is first used or freed. Whoever holds
 // it may be killed at any instruction, and the next one goes on with what it finds. So a list
 // changes by one store, after what that store makes visible (see first()); then a slice can get
-// lost, but nothing is ever given out twice.
+// lost, but nothing is ever given out twice. Free slices may then keep less than they are allowed
+// to.
 class Guard {
  public:
   explicit Guard(pthread_mutex_t& lock) : lock_(lock) {
@@ -111,15 +112,15 @@ class Guard {
 // between. The kernel wakes the next owner, so the processor needs no fence.
 void first() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-// False: there is no memory for it.
-bool make_robust(pthread_mutex_t* mutex) {
+// Returns an error, or 0.
+int make_robust(pthread_mutex_t* mutex) {
   pthread_mutexattr_t attributes;
   ::pthread_mutexattr_init(&attributes);
   ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   const int error = ::pthread_mutex_init(mutex, &attributes);
   ::pthread_mutexattr_destroy(&attributes);
-  return error == 0;
+  return error;
 }
 
 void push(std::byte* base, std::uint64_t& list, std::uint64_t slice) {
@@ -198,7 +199,8 @@ Status Segment::create() {
   header->magic = magic;
   header->next = slices_at;
   header->allowance_bytes = first_allowance_bytes;
-  if (!make_robust(&header->lock)) return Status::system(ENOMEM, "a mutex of the node segment");
+  if (const int error = make_robust(&header->lock); error != 0)
+    return Status::system(error, "a robust mutex for the node segment");
   if (::getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
     return Status::system(errno, "getrandom");
   return {};
@@ -402,7 +404,7 @@ void Segment::sign_in(int member) {
   Presence* presence = presence_of(base(), member);
   presence->signer = ::gettid();
   pthread_mutex_t* mutex = &presence->mutex;
-  if (make_robust(mutex) && ::pthread_mutex_lock(mutex) == 0) signed_in_ = member;
+  if (make_robust(mutex) == 0 && ::pthread_mutex_lock(mutex) == 0) signed_in_ = member;
 }
 
 // False: the thread that has signed in is another one, and its mutex must stay mapped while it

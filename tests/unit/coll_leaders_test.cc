@@ -3,6 +3,8 @@
 // ranks over them, sizes, roots and ways to reach buffers, with other collectives before and after.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "lab/sim_wire.h"
 #include "support/leaders.h"
 #include "support/plans.h"
@@ -33,6 +35,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.halved_bytes = way.paired_bytes = std::size_t{1} << random() % 16;
   way.least_piece_bytes = std::size_t{64} << random() % 10;
   way.start_bytes = std::size_t{1} << random() % 12;
+  if (random() % 2 == 0) way.measured_piece_bytes = std::size_t{64} << random() % 12;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
   way.grain_bytes = std::size_t{1} << random() % 13;
@@ -115,7 +118,7 @@ TEST(LargeBlocks, PassLeadersInPieces) {
 // A chain in pieces is as fast as the longest stage of it. Fewer bytes go down a tree.
 TEST(Pipelines, SuitTheirLength) {
   const auto is = [](std::size_t bytes, int nodes, std::size_t piece, bool chain) {
-    const coll::leaders::Pipeline pipeline({}, bytes, nodes);
+    const coll::leaders::Pipeline pipeline({}, bytes, nodes, true);
     return pipeline.piece_bytes == piece && pipeline.chain == chain;
   };
   constexpr std::size_t kib = 1024, mib = kib * kib;
@@ -139,9 +142,14 @@ TEST(Pipelines, HaveLongPiecesWhereRanksShareCoresOfAFastNetwork) {
                                      {43 * kib, 256},
                                      {1024 * kib, 256}})
     EXPECT_EQ(coll::leaders::shared_piece_bytes(start), piece * kib) << start;
-  const coll::leaders::Pipeline pipeline({.least_piece_bytes = 128 * kib}, 256 * kib, 4);
-  EXPECT_EQ(pipeline.piece_bytes, 128 * kib);
-  EXPECT_FALSE(pipeline.chain);
+  // Where operands meet, pieces alone change.
+  for (const bool folds : {false, true})
+    for (const std::size_t measured : {128 * kib, 256 * kib}) {
+      const coll::leaders::Pipeline pipeline({.measured_piece_bytes = measured}, 256 * kib, 4,
+                                             folds);
+      EXPECT_EQ(pipeline.piece_bytes, measured);
+      EXPECT_EQ(pipeline.chain, folds);
+    }
 }
 
 // Of many nodes alone, and few bytes.
@@ -182,6 +190,67 @@ TEST(Halving, PaysOnManyNodesAndWhereRanksShareCores) {
   EXPECT_TRUE(pays(16, 64));
   EXPECT_TRUE(pays(64, 512 << 10));
   EXPECT_FALSE(pays(48, 512 << 10));
+}
+
+// What this collective leaves on all ranks of sums of doubles that rounding makes depend on their
+// order, a rank a node.
+std::vector<double> sums_of(Collective collective, int nodes, std::size_t count,
+                            const coll::leaders::Way& way) {
+  std::vector<std::int32_t> hosts(static_cast<std::size_t>(nodes));
+  std::iota(hosts.begin(), hosts.end(), 0);
+  Simulator simulator(hosts, 1, {});
+  SimMail mail(nodes);
+  std::vector<SimWire> wires;
+  for (int rank = 0; rank < nodes; ++rank) wires.emplace_back(simulator, mail, rank);
+  std::vector<std::vector<double>> send(hosts.size()), recv(hosts.size());
+  std::vector<coll::Slice> parts;
+  const bool scatters = collective == Collective::reduce_scatter;
+  for (int rank = 0; rank < nodes; ++rank) parts.push_back(coll::slice_of(count, nodes, rank));
+  const auto body = [&](int rank) -> lab::Task {
+    const auto me = static_cast<std::size_t>(rank);
+    for (std::size_t i = 0; i < count; ++i)
+      send[me].push_back(1 / (static_cast<double>(i) + 3 * static_cast<double>(rank) + 1));
+    recv[me].resize(scatters ? parts[me].count : count);
+    SimFabric& f = simulator.fabric(rank);
+    const auto plans = usual_plans<SimFabric>(1);
+    coll::leaders::Members<SimFabric, SimWire> all{f,      wires[me], simulator.map(rank),
+                                                   *plans, false,     way};
+    const coll::Work work{.send = send[me].data(),
+                          .recv = recv[me].data(),
+                          .count = count,
+                          .element_bytes = sizeof(double),
+                          .kernel = reduce::find(reduce::Op::sum, reduce::Type::f64),
+                          .op = 1 + static_cast<int>(reduce::Op::sum),
+                          .parts = scatters ? parts : std::span<const coll::Slice>{}};
+    f.begin(1);
+    (void)wires[me].begin_call();
+    co_await algorithm_of(collective)(all, work);
+  };
+  EXPECT_TRUE(simulator.run_ranks(body, nullptr));
+  std::vector<double> result;
+  for (const auto& each : recv) result.insert(result.end(), each.begin(), each.end());
+  return result;
+}
+
+// Neither what was measured nor who shares a core changes a bit.
+TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
+  using coll::leaders::Way;
+  for (const int nodes : {2, 3, 4, 5, 6, 7, 8, 13}) {
+    const std::size_t few = 64;
+    const auto at_once = sums_of(Collective::reduce_scatter, nodes, few, {.round_starts = 1e9});
+    EXPECT_EQ(at_once, sums_of(Collective::reduce_scatter, nodes, few, {.round_starts = 1e-9}));
+    EXPECT_EQ(at_once,
+              sums_of(Collective::reduce_scatter, nodes, few, coll::leaders::on_shared_cores));
+    const std::size_t many = 32 << 10;
+    for (const Collective each : {Collective::reduce, Collective::scan, Collective::allreduce}) {
+      const auto usual = sums_of(each, nodes, many, {});
+      for (const std::size_t measured : {64 << 10, 128 << 10, 256 << 10}) {
+        Way way = coll::leaders::on_shared_cores;
+        way.measured_piece_bytes = measured;
+        EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
+      }
+    }
+  }
 }
 
 // What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.

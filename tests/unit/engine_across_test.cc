@@ -195,13 +195,20 @@ TEST(Across, CutsMessagesWherePartsAreFaster) {
       std::size_t mine = found.start_bytes, all[5];
       RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
       RANK_CHECK(mine > 0 && std::ranges::count(all, mine) == ranks);
-      team->shape_messages(4096, 64 << 10);
+      team->shape_messages(4096, 128 << 10);
       RANK_CHECK(messages->longest() == 4096);
       RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
       // It is no call of the program.
       const engine::Account& account = team->account_so_far();
       RANK_CHECK(std::accumulate(account.calls.begin(), account.calls.end(), 0U) == 1);
       RANK_CHECK(std::ranges::max(account.messages) <= 2);
+      // Rank 0 leads, and passes two pieces on; it would be eight of the usual length.
+      std::vector<char> vector(256 << 10);
+      Work work{.send = vector.data(), .recv = vector.data(), .count = vector.size()};
+      RANK_CHECK(team->run(Collective::bcast, work) == ErrorCode::none);
+      const auto passed =
+          team->account_so_far().messages[static_cast<std::size_t>(Collective::bcast)];
+      RANK_CHECK(self.rank != 0 || passed == 2);
     });
     ASSERT_TRUE(endings.all(0)) << endings.output;
   }

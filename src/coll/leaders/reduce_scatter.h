@@ -219,12 +219,18 @@ class ScatteredSums {
       }
   }
 
-  // In the order of the nodes; returns where the sum is.
+  // As they meet in halve(), so that the bits are the same; returns where the sum is.
   std::byte* fold(std::byte* own, std::size_t count) {
-    std::byte* const sum = me_ == 0 ? own : place(0);
-    for (int node = 1; node < nodes_; ++node)
-      all_.fold(work_, sum, sum, node == me_ ? own : place(node), count, work_.stores);
-    return sum;
+    const auto of = [&](int node) { return node == me_ ? own : place(node); };
+    const auto meet = [&](int left, int right) {
+      all_.fold(work_, of(left), of(left), of(right), count, work_.stores);
+    };
+    for (int place = 0; place < cube_.size(); ++place)
+      if (cube_.nodes_at(place) == 2) meet(cube_.first_node(place), cube_.first_node(place) + 1);
+    for (int distance = 1; distance < cube_.size(); distance *= 2)
+      for (int place = 0; place + distance < cube_.size(); place += 2 * distance)
+        meet(cube_.first_node(place), cube_.first_node(place + distance));
+    return of(0);
   }
 
   // The nodes' parts follow each other.

@@ -3,6 +3,7 @@
 // large messages go along in pieces, or all from the root. Nodes are counted from the root's on.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -78,7 +79,12 @@ struct Pipeline {
   // A chain takes N - 2 pieces longer than the message has. If starting a piece takes as long as s
   // bytes, m bytes in pieces of p take (N - 2 + m / p) (p + s), which is least at p^2 = m s / (N -
   // 2). A chain pays if it is full most of the time.
-  Pipeline(const Way& way, std::size_t bytes, int nodes) : piece_bytes(way.least_piece_bytes) {
+  //
+  // `folds`: the shape says which operands meet first. So it is the same in every run, and what was
+  // measured makes pieces longer, nothing else.
+  Pipeline(const Way& way, std::size_t bytes, int nodes, bool folds)
+      : piece_bytes(folds ? way.least_piece_bytes
+                          : std::max(way.least_piece_bytes, way.measured_piece_bytes)) {
     const auto too_long = [&](std::size_t piece) {
       return piece * piece * static_cast<std::size_t>(std::max(1, nodes - 2)) >
              bytes * way.start_bytes;
@@ -86,6 +92,7 @@ struct Pipeline {
     while (piece_bytes < limits::wire_piece_bytes && !too_long(2 * piece_bytes)) piece_bytes *= 2;
     const std::size_t pieces = divide_up(bytes, piece_bytes);
     chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
+    piece_bytes = std::max(piece_bytes, way.measured_piece_bytes);
   }
   [[nodiscard]] Tree::Shape shape() const {
     return chain ? Tree::Shape::chain : Tree::Shape::binomial;

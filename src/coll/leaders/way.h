@@ -17,6 +17,8 @@ struct Way {
   // long as it takes to start one, or a message of a Gather or Scatter (coll/leaders/packed.h).
   std::size_t least_piece_bytes = limits::least_wire_piece_bytes;
   std::size_t start_bytes = limits::wire_start_bytes;
+  // The same piece where ranks share cores, as far as it was found out (shared_piece_bytes()).
+  std::size_t measured_piece_bytes = 0;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many
   // for each node in halves. Where the number of nodes is no power of two, both end at the last of
   // these.
@@ -45,11 +47,10 @@ struct Way {
   double round_starts = limits::round_starts;
 };
 
-// Where ranks share cores, on any node: whoever waits for a message or a stage gives its core away,
-// so fewer of them take less time, and when a message arrives says little.
-inline constexpr Way on_shared_cores = {.halved_bytes = limits::shared_halved_bytes,
-                                        .ranged_bytes = limits::shared_summed_by_range_bytes,
-                                        .round_starts = 1};
+// Where ranks share cores, on any node: whoever waits for a message gives its core away, so fewer
+// of them take less time, and when one arrives says little. Nothing here may change which operands
+// of a sum meet first.
+inline constexpr Way on_shared_cores = {.round_starts = 1};
 // There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
 // few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
 [[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {

@@ -2,7 +2,9 @@
 #include "engine/choosing.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "base/base.h"
 #include "engine/team_member.h"
@@ -124,6 +126,8 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
                ? nullptr
                : "the result may depend on who computes it, and no node has two of its ranks";
   if (across_->is_strict()) return nullptr;
+  // Some MPIs cannot count so far.
+  if (work.bytes() > std::size_t{std::numeric_limits<std::int32_t>::max()}) return nullptr;
   choice::Contest& contest = across_->contest(collective, work.bytes());
   if (contest.is_due()) {
     choice::Contest::Times agreed{};

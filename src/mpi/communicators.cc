@@ -91,7 +91,11 @@ CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (!found && !may_take) return nullptr;
-  return found ? static_cast<CommState*>(value) : make_state(comm, true);
+  if (found) return static_cast<CommState*>(value);
+  CommState* const state = make_state(comm, true);
+  // What its nonblocking collectives were before, nobody has seen: MPI_Comm_idup, for one.
+  if (state != nullptr) state->computed = true;
+  return state;
 }
 
 // When a communicator is made, or at its first blocking collective: all of its members are there,

@@ -53,8 +53,10 @@ template <class H>
 template <class Start>
 bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
   if (abandoned_) return false;
+  const std::size_t longest =
+      bytes <= limits::most_cut_bytes ? longest_ : limits::longest_message_bytes;
   for (std::size_t begin = 0;;) {
-    const std::size_t part = std::min(longest_, bytes - begin);
+    const std::size_t part = std::min(longest, bytes - begin);
     Part& started = parts_.emplace_back();
     if (start(begin, static_cast<int>(part), &started.request) != 0) {
       parts_.pop_back();
@@ -62,7 +64,7 @@ bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
     }
     if (receives) started.awaited = static_cast<std::int64_t>(part);
     begin += part;
-    started.last = part < longest_;
+    started.last = part < longest;
     if (started.last) return true;
   }
 }

@@ -65,13 +65,15 @@ def test_left(cluster: Cluster, layout: Layout, change: list[str], tmp_path: Pat
     assert calls["Iallreduce"]["reasons"].keys() == {SEVERAL}, calls
 
 
-@pytest.mark.parametrize(("first", "served"), [("bcast", 3), ("allreduce", 0)])
+@pytest.mark.parametrize(("first", "served"), [("bcast", 3), ("allreduce", 0), ("idup", 0)])
 def test_before_they_meet(cluster: Cluster, first: str, served: int, tmp_path: Path) -> None:
     """What the MPI has summed up before it goes on to sum up."""
     program = f"""
 from array import array
 from mpi4py import MPI
-comm, one, sum = MPI.COMM_WORLD.Dup(), array("d", [1]), array("d", [0])
+one, sum = array("d", [1]), array("d", [0])
+{"comm, made = MPI.COMM_WORLD.Idup()" if first == "idup" else "comm = MPI.COMM_WORLD.Dup()"}
+{"made.Wait()" if first == "idup" else ""}
 {"comm.Ibcast(one)" if first == "bcast" else "comm.Iallreduce(one, sum)"}.Wait()
 comm.Barrier()
 for _ in range(3):

@@ -39,10 +39,12 @@ def test_measured(cluster: Cluster, mpi: Mpi) -> None:
 
 
 @mpis
-@pytest.mark.parametrize("message", ["16K", "1G"])
-def test_none_runs_ahead(cluster: Cluster, mpi: Mpi, message: str) -> None:
-    """A rank that is late need not keep all that others send: 100 MiB would come."""
-    words = [str(mpi.compile("../cluster/ahead.cc"))]
+@pytest.mark.parametrize(("message", "calls"), [("16K", []), ("1G", []), ("16K", ["gather"])])
+def test_none_runs_ahead(cluster: Cluster, mpi: Mpi, message: str, calls: list[str]) -> None:
+    """A rank that is late need not keep all that others send: 100 MiB would come, or 64."""
+    if calls and mpi.name == "impi":
+        pytest.skip("Intel MPI itself lets all of a long message come early, without Tutti too")
+    words = [str(mpi.compile("../cluster/ahead.cc")), *calls]
     # With huge pages a few bytes more may be 2 MiB.
     options = {"TUTTI_MESSAGE": message, "TUTTI_COMMONS_HUGE": "0"}
     found = output(cluster, mpi, ALONE, words, **options)

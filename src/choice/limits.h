@@ -108,7 +108,7 @@ inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
 // the nodes. On 4 nodes simulated networks and the rig want other limits, the first one between 16
 // and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
 inline constexpr std::size_t doubled_bytes = 64 * kib;
-inline constexpr std::size_t halved_bytes = 64 * kib;
+inline constexpr std::size_t halved_bytes = 32 * kib;
 // Where the number of nodes is no power of two, the ring begins here: some nodes would send and
 // receive all of the vector twice more.
 inline constexpr std::size_t paired_bytes = 4 * kib;

@@ -15,6 +15,7 @@
 namespace tutti::test {
 namespace {
 
+using coll::leaders::Pipeline;
 using lab::SimFabric;
 using lab::SimMail;
 using lab::Simulator;
@@ -118,7 +119,7 @@ TEST(LargeBlocks, PassLeadersInPieces) {
 // A chain in pieces is as fast as the longest stage of it. Fewer bytes go down a tree.
 TEST(Pipelines, SuitTheirLength) {
   const auto is = [](std::size_t bytes, int nodes, std::size_t piece, bool chain) {
-    const coll::leaders::Pipeline pipeline({}, bytes, nodes, true);
+    const Pipeline pipeline({}, bytes, nodes, Pipeline::Operands::meet);
     return pipeline.piece_bytes == piece && pipeline.chain == chain;
   };
   constexpr std::size_t kib = 1024, mib = kib * kib;
@@ -143,12 +144,11 @@ TEST(Pipelines, HaveLongPiecesWhereRanksShareCoresOfAFastNetwork) {
                                      {1024 * kib, 256}})
     EXPECT_EQ(coll::leaders::shared_piece_bytes(start), piece * kib) << start;
   // Where operands meet, pieces alone change.
-  for (const bool folds : {false, true})
+  for (const auto operands : {Pipeline::Operands::none, Pipeline::Operands::meet})
     for (const std::size_t measured : {128 * kib, 256 * kib}) {
-      const coll::leaders::Pipeline pipeline({.measured_piece_bytes = measured}, 256 * kib, 4,
-                                             folds);
+      const Pipeline pipeline({.measured_piece_bytes = measured}, 256 * kib, 4, operands);
       EXPECT_EQ(pipeline.piece_bytes, measured);
-      EXPECT_EQ(pipeline.chain, folds);
+      EXPECT_EQ(pipeline.chain, operands == Pipeline::Operands::meet);
     }
 }
 

@@ -12,7 +12,7 @@ template <Fabric F, Wire W>
 Task bcast(Members<F, W>& all, const Work& work) {
   auto* const data = static_cast<std::byte*>(work.recv);
   const std::size_t bytes = work.bytes();
-  const Pipeline pipeline(all.way, bytes, all.map.nodes(), false);
+  const Pipeline pipeline(all.way, bytes, all.map.nodes(), Pipeline::Operands::none);
   const std::size_t piece = pipeline.piece_bytes;
   const Tree tree(all.map, work.root, pipeline.shape());
   const bool leads = all.leads(work.root), hears = leads && tree.parent() != nobody;

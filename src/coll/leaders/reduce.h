@@ -21,7 +21,7 @@ struct Places {
 template <Fabric F, Wire W>
 Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
-  const Pipeline pipeline(all.way, work.bytes(), all.map.nodes(), true);
+  const Pipeline pipeline(all.way, work.bytes(), all.map.nodes(), Pipeline::Operands::meet);
   const std::size_t most = std::max<std::size_t>(1, pipeline.piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
   const Tree tree(all.map, work.root, pipeline.shape());

@@ -88,7 +88,7 @@ class ScatteredSums {
       place_bytes_ = round_up(bytes_of(longest), 64);
       order_ = halves_ ? in_halves() : in_turn();
       sums_ = all_.wire.scratch(2 * sums + (halves_ ? sums : nodes * place_bytes_));
-      sorted_ = all_.map.in_order() && std::ranges::is_sorted(order_) ? sums_ : sums_ + sums;
+      sorted_ = all_.map.in_order() && !halves_ ? sums_ : sums_ + sums;
       places_ = sums_ + 2 * sums;
     }
     for (std::size_t begin = 0; begin < work_.count; begin += most) co_await meet(range(begin));

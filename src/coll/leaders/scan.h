@@ -24,7 +24,7 @@ class Prefixes {
         nodes_(all.map.nodes()),
         last_(all.map.members(me_).back()),
         speaks_(last_ == all.map.rank()),
-        pipeline_(all.way, work.bytes(), nodes_, true),
+        pipeline_(all.way, work.bytes(), nodes_, Pipeline::Operands::meet),
         most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),

@@ -73,6 +73,8 @@ class Tree {
 
 // In what pieces a message passes `nodes` nodes, and whether along a chain.
 struct Pipeline {
+  enum class Operands : std::uint8_t { none, meet };
+
   std::size_t piece_bytes;
   bool chain;
 
@@ -80,11 +82,12 @@ struct Pipeline {
   // bytes, m bytes in pieces of p take (N - 2 + m / p) (p + s), which is least at p^2 = m s / (N -
   // 2). A chain pays if it is full most of the time.
   //
-  // `folds`: the shape says which operands meet first. So it is the same in every run, and what was
-  // measured makes pieces longer, nothing else.
-  Pipeline(const Way& way, std::size_t bytes, int nodes, bool folds)
-      : piece_bytes(folds ? way.least_piece_bytes
-                          : std::max(way.least_piece_bytes, way.measured_piece_bytes)) {
+  // Where operands meet, the shape says which of them first. So it is the same in every run, and
+  // what was measured makes pieces longer, nothing else.
+  Pipeline(const Way& way, std::size_t bytes, int nodes, Operands operands)
+      : piece_bytes(operands == Operands::meet
+                        ? way.least_piece_bytes
+                        : std::max(way.least_piece_bytes, way.measured_piece_bytes)) {
     const auto too_long = [&](std::size_t piece) {
       return piece * piece * static_cast<std::size_t>(std::max(1, nodes - 2)) >
              bytes * way.start_bytes;

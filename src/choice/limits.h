@@ -109,19 +109,26 @@ inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
 // and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
 inline constexpr std::size_t doubled_bytes = 64 * kib;
 inline constexpr std::size_t halved_bytes = 32 * kib;
-// Where the number of nodes is no power of two, the ring begins here: some nodes would send and
-// receive all of the vector twice more.
+// Where the number of nodes is no power of two, halves end here: some nodes would send and receive
+// all of the vector twice more. Then each leader sums up a share, and the ring begins where halves
+// end elsewhere. Simulated on 3 to 48 nodes, 16 KiB to 1 MiB by shares take 0.5 to 1.2 times what
+// they take along the ring; with 64 KiB for each node the ring is faster.
 inline constexpr std::size_t paired_bytes = 4 * kib;
-// But halves need memory of a leader for half of the vector, or for all of it where the number of
-// nodes is no power of two, and slices do not.
+inline constexpr std::size_t summed_by_share_bytes = 32 * kib;
+// But halves and shares need memory of a leader for half of the vector or more, and slices do not.
 inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
 inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
-// So many leaders of each node have a part of such a slice each (the default of TUTTI_LEADERS). Two
-// are faster than one in simulations of nodes of 16 and 64 ranks, up to 1.18 times. More gain
-// little, or lose.
+// So many leaders of each node have a part of such a slice each, or of a vector that is exchanged
+// in halves or shares (the default of TUTTI_LEADERS). Two are faster than one in simulations of
+// nodes of 16 and 64 ranks, up to 1.9 times. More gain little, or lose.
 inline constexpr int leaders = 2;
-// Such a part has so many bytes at least; with less, nodes have fewer leaders.
-inline constexpr std::size_t least_part_bytes = 128 * kib;
+// Such a part has so many bytes for each node at least; with less, nodes have fewer leaders.
+// Simulated on 2 to 64 nodes, 64 KiB to 1 MiB take 0.55 to 1.06 times what they take with 128 KiB.
+inline constexpr std::size_t least_part_bytes = 8 * kib;
+// The same of the blocks that a node's members have together, where blocks go round. Simulated on 2
+// to 16 nodes, blocks of 8 KiB to 1 MiB of 8 ranks each take 0.57 to 1.01 times what they take with
+// one leader; parts of 16 KiB up to 1.56 times on a network like InfiniBand.
+inline constexpr std::size_t least_block_part_bytes = 32 * kib;
 // A Reduce_scatter of so few bytes for each node is exchanged by ranges of the vector, a larger one
 // node by node, in as many stages on each node as there are nodes. Simulated, 16 KiB for each of 4,
 // 16 and 64 nodes take 0.8 to 1.2 times as long by ranges, 32 KiB 1.0 to 1.6 times. In the rig,

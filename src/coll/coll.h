@@ -62,6 +62,13 @@ constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index
   return {begin, std::min(each, count - begin)};
 }
 
+// What is in both.
+constexpr Slice overlap(const Slice& a, const Slice& b) {
+  const std::size_t begin = std::max(a.begin, b.begin);
+  const std::size_t end = std::min(a.begin + a.count, b.begin + b.count);
+  return {begin, end > begin ? end - begin : 0};
+}
+
 // The size of the pieces in which `whole` passes through slots, so that one member fills slots
 // while others drain them: a quarter of it, but at least `least` and at most `most`.
 constexpr std::size_t piece_of(std::size_t whole, std::size_t least, std::size_t most) {

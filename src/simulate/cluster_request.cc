@@ -122,7 +122,7 @@ std::vector<coll::leaders::Way> ways(const Words& said, Scheme scheme) {
     for (const std::size_t slice : said.slices) {
       if (scheme == Scheme::flat && (leaders != said.leaders[0] || slice != said.slices[0]))
         continue;
-      coll::leaders::Way way{.leaders = leaders, .slice_bytes = slice, .packed_bytes = said.packed};
+      coll::leaders::Way way{.slice_bytes = slice, .leaders = leaders, .packed_bytes = said.packed};
       if (said.forwarded.empty()) all.push_back(way);
       for (const std::size_t forwarded : said.forwarded) {
         way.forwarded_bytes = forwarded;

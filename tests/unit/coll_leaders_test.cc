@@ -34,11 +34,13 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.leaders = 1 + static_cast<int>(random() % static_cast<unsigned>(map.smallest() + 1));
   way.doubled_bytes = std::size_t{1} << random() % 16;
   way.halved_bytes = way.paired_bytes = std::size_t{1} << random() % 16;
+  if (random() % 2 == 0) way.by_share_bytes = std::size_t{1} << random() % 16;
   way.least_piece_bytes = std::size_t{64} << random() % 10;
   way.start_bytes = std::size_t{1} << random() % 12;
   if (random() % 2 == 0) way.measured_piece_bytes = std::size_t{64} << random() % 12;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
+  way.block_part_bytes = 1 + random() % 1024;
   way.grain_bytes = std::size_t{1} << random() % 13;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
@@ -249,6 +251,14 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
         way.measured_piece_bytes = measured;
         EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
       }
+    }
+    // In several rounds of several slices, too.
+    for (const std::size_t slice : {std::size_t{4} << 10, limits::most_ring_slice_bytes}) {
+      const Way ring = {.by_share_bytes = 0, .slice_bytes = slice};
+      const Way shares = {.by_share_bytes = std::size_t{1} << 20, .slice_bytes = slice};
+      EXPECT_EQ(sums_of(Collective::allreduce, nodes, many, ring),
+                sums_of(Collective::allreduce, nodes, many, shares))
+          << nodes << " nodes, slices of " << slice;
     }
   }
 }

@@ -48,7 +48,11 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
       .strict = strict,
       .contested = contested,
       .starts = !contested,
-      .way = {.doubled_bytes = 512, .halved_bytes = 4096, .leaders = 2, .part_bytes = 1},
+      .way = {.doubled_bytes = 512,
+              .halved_bytes = 4096,
+              .leaders = 2,
+              .part_bytes = 16,
+              .block_part_bytes = 16},
   });
   const char* why = "";
   auto team = engine::Team::join(node, 77, members, place, false, why, std::move(links));

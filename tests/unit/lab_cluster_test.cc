@@ -142,9 +142,10 @@ TEST(Cluster, GivesTheSequentialResults) {
                            {.least_piece_bytes = 512,
                             .start_bytes = 64,
                             .halved_bytes = 4096,
-                            .leaders = 1 + static_cast<int>(seed % 3),
                             .slice_bytes = 4096,
-                            .part_bytes = 256}});
+                            .leaders = 1 + static_cast<int>(seed % 3),
+                            .part_bytes = 256,
+                            .block_part_bytes = 256}});
         works.push_back(scene.enter(0, rank));
       }
       const Collective first = scene.script().ops[0].algorithm.collective;

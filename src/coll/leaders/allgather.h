@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather and Allgatherv over nodes: each leader gathers its node's blocks and passes them round
-// the ring of leaders, packed. While a node's blocks are on their way, the members get those that
-// came before. Few bytes take as few messages as can be (Bruck et al. 1997): each leader passes on
-// all that it has, which doubles each time.
+// Allgather and Allgatherv over nodes: the blocks of each node's members meet on the node and pass
+// round the ring of leaders, packed. While a node's blocks are on their way, the members get those
+// that came before. A node may have several leaders for that, each of which has a part of all
+// nodes' blocks. Few bytes take as few messages as can be (Bruck et al. 1997): each leader passes
+// on all that it has, which doubles each time.
 #pragma once
 
 #include "coll/leaders/packed.h"
@@ -49,9 +50,51 @@ Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
   }
 }
 
+// The blocks of this node's members come to `memory` of all of them.
+template <Fabric F, Wire W>
+Task spread_on_node(Members<F, W>& all, const Work& work, const Packed& packed, std::byte* memory) {
+  const std::vector<Block> places = packed.on_node(all.map.node(), memory);
+  const Work own{.count = work.count,
+                 .element_bytes = work.element_bytes,
+                 .stores = work.stores,
+                 .out = work.out,
+                 .in = places};
+  co_await on_node(all, work.count == 0 ? Collective::allgatherv : Collective::allgather, own);
+}
+
+// All members have this node's blocks in `memory`, and then those of all nodes. Each leader passes
+// on its part of them.
+template <Fabric F, Wire W>
+Task pass_round(Members<F, W>& all, const Packed& packed, std::byte* memory) {
+  const int me = all.map.node(), nodes = all.map.nodes();
+  const auto place = static_cast<std::size_t>(all.map.place_of(all.map.rank()));
+  const auto leaders = static_cast<std::size_t>(
+      leaders_of(all.map, all.way, packed.bytes() / static_cast<std::size_t>(nodes),
+                 all.way.block_part_bytes));
+  const auto node_at = [&](int back) { return (me + nodes - back) % nodes; };
+  const auto partner = [&](int back) { return all.map.members(node_at(back))[place]; };
+  const auto part = [&](int node, std::size_t leader) {
+    const Slice inner = slice_of(packed.bytes(node), leaders, leader);
+    return Slice{packed.begin(node) + inner.begin, inner.count};
+  };
+  for (int back = 1; back <= nodes; ++back) {
+    Ticket ticket = 0;
+    if (place < leaders && back < nodes) {
+      const Slice passed = part(node_at(back - 1), place), next = part(node_at(back), place);
+      (void)all.wire.send(partner(-1), memory + passed.begin, passed.count);
+      ticket = all.wire.receive(partner(1), memory + next.begin, next.count);
+    }
+    for (std::size_t leader = 0; leader < leaders && back > 1; ++leader) {
+      const Slice came = part(node_at(back - 1), leader);
+      co_await bcast_on_node(all, memory + came.begin, came.count, all.map.members(me)[leader]);
+    }
+    if (ticket != 0) co_await all.wire.done(ticket);
+  }
+}
+
 template <Fabric F, Wire W>
 Task allgather(Members<F, W>& all, const Work& work) {
-  const int me = all.map.node(), nodes = all.map.nodes();
+  const int nodes = all.map.nodes();
   if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
   const Packed packed(all.map, work.in);
   std::byte* const straight = packed.as_they_lie();
@@ -60,30 +103,13 @@ Task allgather(Members<F, W>& all, const Work& work) {
   if (!std::ranges::all_of(work.in,
                            [&](const Block& block) { return block.bytes == work.bytes(); }))
     gathered.count = 0;  // as of a Gatherv
-  co_await gather_on_node(all, gathered, packed, memory);
-
-  const auto index = [&](int back) { return (me + nodes - back) % nodes; };
-  const auto send = [&](int to, int node) {
-    return all.wire.send(all.map.leader(to), memory + packed.begin(node), packed.bytes(node));
-  };
-  const auto receive = [&](int from, int node) {
-    return all.wire.receive(all.map.leader(from), memory + packed.begin(node), packed.bytes(node));
-  };
   if (packed.bytes() / static_cast<std::size_t>(nodes) <= limits::least_ring_blocks_bytes) {
+    co_await gather_on_node(all, gathered, packed, memory);
     if (all.leads()) co_await pass_on_all(all, packed, memory);
     co_await bcast_on_node(all, memory, packed.bytes());
   } else {
-    for (int back = 0; back < nodes; ++back) {
-      const int node = index(back), behind = index(back + 1);
-      Ticket ticket = 0;
-      if (all.leads() && back + 1 < nodes) {
-        (void)send(index(-1), node);
-        ticket = receive(index(1), behind);
-      }
-      if (packed.bytes(node) > 0)
-        co_await bcast_on_node(all, memory + packed.begin(node), packed.bytes(node));
-      if (all.leads()) co_await all.wire.done(ticket);
-    }
+    co_await spread_on_node(all, gathered, packed, memory);
+    co_await pass_round(all, packed, memory);
   }
   if (straight == nullptr)
     for (int node = 0; node < nodes; ++node) all.fabric.spend(packed.unpack(node, memory));

@@ -14,9 +14,11 @@ namespace tutti::coll::leaders {
 // pairs, of which one takes part for both.
 class Cube {
  public:
-  explicit Cube(const NodeMap& map)
+  // `place`: of the leaders among the members of their nodes.
+  explicit Cube(const NodeMap& map, int place = 0)
       : map_(map),
         me_(map.node()),
+        place_(static_cast<std::size_t>(place)),
         size_(static_cast<int>(std::bit_floor(static_cast<unsigned>(map.nodes())))),
         pairs_(map.nodes() - size_) {}
 
@@ -26,10 +28,10 @@ class Cube {
   [[nodiscard]] bool stays_out() const { return stays_out(me_); }
   [[nodiscard]] bool stays_out(int node) const { return node < 2 * pairs_ && node % 2 == 1; }
   // Of a pair.
-  [[nodiscard]] int other() const { return map_.leader(me_ ^ 1); }
+  [[nodiscard]] int other() const { return leader_of(me_ ^ 1); }
   // Among those that take part.
   [[nodiscard]] int place() const { return is_paired() ? me_ / 2 : me_ - pairs_; }
-  [[nodiscard]] int leader(int place) const { return map_.leader(first_node(place)); }
+  [[nodiscard]] int leader(int place) const { return leader_of(first_node(place)); }
   // For whom a place takes part.
   [[nodiscard]] int first_node(int place) const {
     return place < pairs_ ? 2 * place : place + pairs_;
@@ -37,8 +39,12 @@ class Cube {
   [[nodiscard]] int nodes_at(int place) const { return place < pairs_ ? 2 : 1; }
 
  private:
+  [[nodiscard]] int leader_of(int node) const { return map_.members(node)[place_]; }
+
   const NodeMap& map_;
-  int me_, size_, pairs_;
+  int me_;
+  std::size_t place_;
+  int size_, pairs_;
 };
 
 // Recursive doubling: each meets another one for the whole vector.
@@ -90,10 +96,11 @@ Task halve_and_double(Members<F, W>& all, const Cube& cube, const Work& work, st
   }
 }
 
-// On leaders: `sum` becomes that of all leaders.
+// On leaders: `sum` becomes that of all leaders that have this one's place among the members of
+// their nodes.
 template <Fabric F, Wire W>
 Task sum_of_leaders(Members<F, W>& all, const Work& work, std::byte* sum) {
-  const Cube cube(all.map);
+  const Cube cube(all.map, all.map.place_of(all.map.rank()));
   const std::size_t bytes = work.bytes();
   const bool halves = static_cast<std::size_t>(cube.rounds()) * bytes > all.way.doubled_bytes;
   const std::size_t most_heard =

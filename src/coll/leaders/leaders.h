@@ -21,6 +21,15 @@ using fabric::Wire;
 
 inline constexpr int nobody = -1;  // as root
 
+// How many leaders of each node share so many bytes of it, of which a part of `least_part` is worth
+// a leader of its own.
+[[nodiscard]] inline int leaders_of(const NodeMap& map, const Way& way, std::size_t bytes,
+                                    std::size_t least_part) {
+  const std::size_t most = std::max<std::size_t>(1, bytes / least_part);
+  const int leaders = std::min(way.leaders, map.smallest());
+  return static_cast<int>(std::min(static_cast<std::size_t>(leaders), most));
+}
+
 // The members of a communicator, as one of them sees them.
 template <Fabric F, Wire W>
 struct Members {

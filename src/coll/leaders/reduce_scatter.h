@@ -1,250 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce_scatter over nodes: each node's leader hears from each other leader what that one's node
-// has of its own node's parts, and hands out the sums.
-//
-// Few bytes, or nodes whose parts do not follow each other: each node reduces a range of the vector
-// at once. Then each leader meets another one for half of what it has, and keeps that half, until
-// it has what is for its node (recursive halving; Thakur, Rabenseifner and Gropp 2005). Or it sends
-// each other one what is for that node, where that takes less. Else a node reduces what is for one
-// node while what is for the one before is on its way.
-//
-// In place, a result comes to where operands were that have met already: the sum of element v is
-// at v or before it, and by then all elements up to v of all nodes' parts have met.
+// Reduce_scatter over nodes: each node's leaders hear from those of each other node what that one
+// has of their own node's parts, and hand out the sums. Few bytes, or nodes whose parts do not
+// follow each other: by ranges of the vector (ranges.h). Else a node reduces what is for one node
+// while what is for the one before is on its way.
 #pragma once
 
-#include <algorithm>
-#include <numeric>
-#include <vector>
-
-#include "coll/leaders/cube.h"
-#include "coll/leaders/packed.h"
+#include "coll/leaders/ranges.h"
 
 namespace tutti::coll::leaders {
 
-// Whether leaders halve a range of so many bytes, which takes fewer messages, of which each waits
-// for the one before. Else each sends one to each other one, all at once.
-[[nodiscard]] inline bool halving_pays(const NodeMap& map, const Way& way, std::size_t bytes) {
-  const Cube cube(map);
-  const auto nodes = static_cast<std::size_t>(map.nodes());
-  const auto size = static_cast<std::size_t>(cube.size());
-  const auto starts = [&](double messages, std::size_t sent) {
-    return messages + static_cast<double>(sent) / static_cast<double>(way.start_bytes);
-  };
-  const double in_pairs = size < nodes ? starts(2 * way.round_starts, bytes + bytes / nodes) : 0;
-  return nodes > 1 &&
-         in_pairs + starts(cube.rounds() * way.round_starts, bytes - bytes / size) <
-             starts(way.round_starts + static_cast<double>(nodes) - 2, bytes - bytes / nodes);
-}
-
-// Of one rank, in a call.
+// The nodes' parts follow each other. Of what is for a node, each leader has a part.
 template <Fabric F, Wire W>
-class ScatteredSums {
+class SumsByNode : ScatteredSums<F, W> {
  public:
-  ScatteredSums(Members<F, W>& all, const Work& work)
-      : all_(all), work_(work), cube_(all.map), me_(all.map.node()), nodes_(all.map.nodes()) {}
+  SumsByNode(Members<F, W>& all, const Work& work)
+      : ScatteredSums<F, W>(all, work),
+        place_(all.map.place_of(all.map.rank())),
+        leaders_(leaders_of(all.map, all.way, work.bytes() / static_cast<std::size_t>(nodes_),
+                            all.way.block_part_bytes)),
+        leads_(place_ < leaders_) {}
 
   Task run() {
-    const bool few = work_.bytes() / static_cast<std::size_t>(nodes_) <= all_.way.ranged_bytes;
-    return few || !all_.map.in_order() ? run_by_range() : run_by_node();
-  }
-
- private:
-  [[nodiscard]] int node_at(int distance) const { return (me_ + distance + nodes_) % nodes_; }
-  [[nodiscard]] const Slice& part_of(int rank) const {
-    return work_.parts[static_cast<std::size_t>(rank)];
-  }
-  [[nodiscard]] std::size_t bytes_of(std::size_t count) const {
-    return count * work_.element_bytes;
-  }
-
-  // What of `range` of the vector is in a part.
-  static Slice overlap(const Slice& part, const Slice& range) {
-    const std::size_t begin = std::max(part.begin, range.begin);
-    const std::size_t end = std::min(part.begin + part.count, range.begin + range.count);
-    return {begin, end > begin ? end - begin : 0};
-  }
-  // How many elements of `range` are for a node.
-  [[nodiscard]] std::size_t count_of(int node, const Slice& range) const {
-    std::size_t count = 0;
-    for (const int rank : all_.map.members(node)) count += overlap(part_of(rank), range).count;
-    return count;
-  }
-
-  Task run_by_range() {
-    const auto nodes = static_cast<std::size_t>(nodes_);
-    const std::size_t most_bytes =
-        std::min(limits::wire_piece_bytes, limits::most_packed_bytes / (nodes + 1));
-    const std::size_t most = std::max<std::size_t>(1, most_bytes / work_.element_bytes);
-    const auto range = [&](std::size_t begin) {
-      return Slice{begin, std::min(most, work_.count - begin)};
-    };
-    const std::size_t longest_range = bytes_of(range(0).count);
-    halves_ = halving_pays(all_.map, all_.way, longest_range);
-    std::size_t longest = 0;
-    for (std::size_t begin = 0; begin < work_.count; begin += most)
-      longest = std::max(longest, count_of(me_, range(begin)));
-    if (all_.leads()) {
-      const std::size_t sums = round_up(longest_range, 64);
-      place_bytes_ = round_up(bytes_of(longest), 64);
-      order_ = halves_ ? in_halves() : in_turn();
-      sums_ = all_.wire.scratch(2 * sums + (halves_ ? sums : nodes * place_bytes_));
-      sorted_ = all_.map.in_order() && !halves_ ? sums_ : sums_ + sums;
-      places_ = sums_ + 2 * sums;
-    }
-    for (std::size_t begin = 0; begin < work_.count; begin += most) co_await meet(range(begin));
-  }
-
-  // The nodes as what is for them lies in memory.
-  [[nodiscard]] std::vector<int> in_turn() const {
-    std::vector<int> order(static_cast<std::size_t>(nodes_));
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-  }
-  // Nodes near each other meet first, so that operands meet in their order. So halves are those of
-  // the lowest bit first.
-  [[nodiscard]] std::vector<int> in_halves() const {
-    std::vector<int> order;
-    for (int position = 0; position < cube_.size(); ++position) {
-      int place = 0;
-      for (int bit = 1; bit < cube_.size(); bit *= 2)
-        place = 2 * place + ((position & bit) != 0 ? 1 : 0);
-      for (int each = 0; each < cube_.nodes_at(place); ++each)
-        order.push_back(cube_.first_node(place) + each);
-    }
-    return order;
-  }
-
-  Task meet(Slice range) {
-    co_await reduce_on_node(all_, work_, range, sums_);
-    const std::size_t mine = count_of(me_, range);
-    std::byte* sum = nullptr;
-    if (all_.leads()) {
-      if (sorted_ != sums_) sort(range);
-      if (halves_)
-        co_await halve(range, mine, sum);
-      else
-        co_await hear_all(range, mine, sum);
-    }
-    if (mine > 0) co_await hand_out(range, sum);
-  }
-
-  // On leaders. `sum`: where that of `mine` elements is then.
-  Task hear_all(Slice range, std::size_t mine, std::byte*& sum) {
-    Ticket last = 0;
-    for (int distance = 1; distance < nodes_ && mine > 0; ++distance) {
-      const int node = node_at(-distance);
-      last = all_.wire.receive(all_.map.leader(node), place(node), bytes_of(mine));
-    }
-    std::byte* next = sorted_;
-    for (const int node : order_) {
-      const std::size_t bytes = bytes_of(count_of(node, range));
-      if (node == me_)
-        sum = next;
-      else if (bytes > 0)
-        last = all_.wire.send(all_.map.leader(node), next, bytes);
-      next += bytes;
-    }
-    co_await all_.wire.done(last);
-    if (mine > 0) sum = fold(sum, mine);
-  }
-
-  // On leaders, the same by recursive halving.
-  Task halve(Slice range, std::size_t mine, std::byte*& sum) {
-    std::byte* const heard = places_;
-    const std::size_t all_bytes = bytes_of(range.count);
-    Ticket last = 0;
-    if (cube_.stays_out()) {
-      sum = heard;
-      last = all_.wire.send(cube_.other(), sorted_, all_bytes);
-      if (mine > 0) last = all_.wire.receive(cube_.other(), sum, bytes_of(mine));
-      co_return co_await all_.wire.done(last);
-    }
-    if (cube_.is_paired()) {
-      co_await all_.wire.done(all_.wire.receive(cube_.other(), heard, all_bytes));
-      all_.fold(work_, sorted_, sorted_, heard, range.count, work_.stores);
-    }
-    const std::vector<std::size_t> begins = begins_of_places(range);
-    const int here = cube_.place();
-    std::size_t low = 0, high = begins.size() - 1;  // what is kept
-    for (int distance = 1; distance < cube_.size(); distance *= 2) {
-      const int there = here ^ distance;
-      const std::size_t middle = (low + high) / 2;
-      const std::size_t given = there > here ? middle : low;
-      (there > here ? high : low) = middle;
-      const std::size_t kept_count = begins[high] - begins[low];
-      const std::size_t given_count = begins[given + high - low] - begins[given];
-      std::byte* const kept = sorted_ + bytes_of(begins[low]);
-      if (given_count > 0)
-        last = all_.wire.send(cube_.leader(there), sorted_ + bytes_of(begins[given]),
-                              bytes_of(given_count));
-      if (kept_count > 0)
-        last = all_.wire.receive(cube_.leader(there), heard, bytes_of(kept_count));
-      co_await all_.wire.done(last);
-      if (kept_count > 0)
-        all_.fold(work_, kept, there < here ? heard : kept, there < here ? kept : heard, kept_count,
-                  work_.stores);
-    }
-    sum = sorted_ + bytes_of(begins[low]);
-    const std::size_t others = begins[high] - begins[low] - mine;
-    if (others > 0)
-      co_await all_.wire.done(
-          all_.wire.send(cube_.other(), sum + bytes_of(mine), bytes_of(others)));
-  }
-
-  // Where what is for the nodes of each place begins, in elements, and where the last one ends.
-  [[nodiscard]] std::vector<std::size_t> begins_of_places(const Slice& range) const {
-    std::vector<std::size_t> begins;
-    std::size_t begin = 0;
-    for (const int node : order_) {
-      if (!cube_.stays_out(node)) begins.push_back(begin);
-      begin += count_of(node, range);
-    }
-    begins.push_back(begin);
-    return begins;
-  }
-
-  [[nodiscard]] std::byte* place(int index) const {
-    return places_ + static_cast<std::size_t>(index) * place_bytes_;
-  }
-
-  // Node by node.
-  void sort(const Slice& range) {
-    std::byte* next = sorted_;
-    for (const int node : order_)
-      for (const int rank : all_.map.members(node)) {
-        const Slice slice = overlap(part_of(rank), range);
-        if (slice.count == 0) continue;
-        all_.copy(next, sums_ + bytes_of(slice.begin - range.begin), bytes_of(slice.count));
-        next += bytes_of(slice.count);
-      }
-  }
-
-  // As they meet in halve(), so that the bits are the same; returns where the sum is.
-  std::byte* fold(std::byte* own, std::size_t count) {
-    const auto of = [&](int node) { return node == me_ ? own : place(node); };
-    const auto meet = [&](int left, int right) {
-      all_.fold(work_, of(left), of(left), of(right), count, work_.stores);
-    };
-    for (int place = 0; place < cube_.size(); ++place)
-      if (cube_.nodes_at(place) == 2) meet(cube_.first_node(place), cube_.first_node(place) + 1);
-    for (int distance = 1; distance < cube_.size(); distance *= 2)
-      for (int place = 0; place + distance < cube_.size(); place += 2 * distance)
-        meet(cube_.first_node(place), cube_.first_node(place + distance));
-    return of(0);
-  }
-
-  // The nodes' parts follow each other.
-  Task run_by_node() {
     const std::size_t most =
         std::max<std::size_t>(64, limits::most_ring_slice_bytes / work_.element_bytes / 64 * 64);
     std::size_t longest = 0;
     for (int node = 0; node < nodes_; ++node)
       longest = std::max(longest, count_of(node, {0, work_.count}));
-    if (all_.leads()) {
-      place_bytes_ = round_up(bytes_of(std::min(most, longest)), 64);
+    if (leads_) {
+      place_bytes_ = round_up(bytes_of(part({0, std::min(most, longest)}, 0).count), 64);
       places_ = all_.wire.scratch(5 * place_bytes_);
     }
     for (std::size_t begin = 0; begin < longest; begin += most) co_await pass(begin, most);
+  }
+
+ private:
+  using Sums = ScatteredSums<F, W>;
+  using Sums::all_, Sums::work_, Sums::me_, Sums::nodes_;
+  using Sums::node_at, Sums::part_of, Sums::bytes_of, Sums::count_of, Sums::hand_out;
+
+  [[nodiscard]] Slice part(Slice slice, int leader) const {
+    const Slice inner =
+        slice_of(slice.count, static_cast<std::size_t>(leaders_), static_cast<std::size_t>(leader));
+    return {slice.begin + inner.begin, inner.count};
+  }
+  [[nodiscard]] int leader(int node, int place) const {
+    return all_.map.members(node)[static_cast<std::size_t>(place)];
+  }
+  [[nodiscard]] std::byte* place(int index) const {
+    return places_ + static_cast<std::size_t>(index) * place_bytes_;
   }
 
   // Elements [begin, begin + most) of each node's parts.
@@ -254,12 +57,12 @@ class ScatteredSums {
       const std::size_t count = count_of(node, {0, work_.count});
       return Slice{first + std::min(begin, count), std::min(most, count - std::min(begin, count))};
     };
-    const Slice mine = slice(me_);
-    const bool leads = all_.leads(), hears = leads && mine.count > 0;
+    const Slice mine = leads_ ? part(slice(me_), place_) : Slice{};
+    const bool hears = mine.count > 0;
     std::byte* const sum = place(0);
-    const std::byte* own = sum;  // what this node has of its own parts
+    const std::byte* own = sum;  // what this node has of this leader's part
     Ticket heard[2] = {0, 0}, sent[2] = {0, 0};
-    if (mine.count > 0) co_await fold_on_node(mine, own, sum);
+    co_await fold_on_node(slice(me_), own, sum);
     const auto add = [&](int distance) {
       all_.fold(work_, sum, own, place(1 + distance % 2), mine.count, work_.stores);
       own = sum;
@@ -268,74 +71,60 @@ class ScatteredSums {
       const int to = node_at(distance), from = node_at(-distance);
       if (hears)
         heard[distance % 2] =
-            all_.wire.receive(all_.map.leader(from), place(1 + distance % 2), bytes_of(mine.count));
-      if (const Slice theirs = slice(to); theirs.count > 0) {
-        if (leads) co_await all_.wire.done(sent[distance % 2]);
-        std::byte* const made = place(3 + distance % 2);
-        const std::byte* result = made;
-        co_await fold_on_node(theirs, result, made);
-        if (leads)
-          sent[distance % 2] = all_.wire.send(all_.map.leader(to), result, bytes_of(theirs.count));
-      }
+            all_.wire.receive(leader(from, place_), place(1 + distance % 2), bytes_of(mine.count));
+      if (leads_) co_await all_.wire.done(sent[distance % 2]);
+      std::byte* const made = place(3 + distance % 2);
+      const std::byte* result = made;
+      co_await fold_on_node(slice(to), result, made);
+      if (const Slice theirs = leads_ ? part(slice(to), place_) : Slice{}; theirs.count > 0)
+        sent[distance % 2] = all_.wire.send(leader(to, place_), result, bytes_of(theirs.count));
       if (!hears || distance == 1) continue;
       co_await all_.wire.done(heard[(distance - 1) % 2]);
       add(distance - 1);
     }
     const Ticket last_heard = std::max(heard[0], heard[1]), last_sent = std::max(sent[0], sent[1]);
-    if (leads) co_await all_.wire.done(std::max(last_heard, last_sent));
+    if (leads_) co_await all_.wire.done(std::max(last_heard, last_sent));
     if (hears && nodes_ > 1) add(nodes_ - 1);
-    if (mine.count > 0) co_await hand_out(mine, const_cast<std::byte*>(own));
+    for (int each = 0; each < leaders_; ++each)
+      if (const Slice sums = part(slice(me_), each); sums.count > 0)
+        co_await hand_out(sums, const_cast<std::byte*>(own), leader(me_, each));
   }
 
-  // What a rank alone on its node has needs no copy.
+  // Each leader gets its part. What a rank alone on its node has needs no copy.
   Task fold_on_node(Slice slice, const std::byte*& result, std::byte* made) {
-    if (all_.fabric.size() == 1)
-      result = static_cast<const std::byte*>(work_.send) + bytes_of(slice.begin);
-    else
-      co_await reduce_on_node(all_, work_, slice, made);
-  }
-
-  // To each member of this node what of its part is in `range`; they lie at `sum`.
-  Task hand_out(Slice range, std::byte* sum) {
-    std::vector<Block> out;
-    bool even = true;
-    const auto members = all_.map.members(me_);
-    const std::size_t first = bytes_of(overlap(part_of(members[0]), range).count);
-    for (const int rank : members) {
-      const std::size_t bytes = bytes_of(overlap(part_of(rank), range).count);
-      even = even && bytes == first;
-      if (!all_.leads()) continue;
-      out.push_back({sum, bytes, nullptr});
-      sum += bytes;
+    for (int each = 0; each < leaders_; ++each) {
+      const Slice own = part(slice, each);
+      if (all_.fabric.size() == 1)
+        result = static_cast<const std::byte*>(work_.send) + bytes_of(own.begin);
+      else if (own.count > 0)
+        co_await reduce_on_node(all_, work_, own, made, leader(me_, each));
     }
-    const Slice& part = part_of(all_.map.rank());
-    const Slice mine = overlap(part, range);
-    Block in{static_cast<std::byte*>(work_.recv), bytes_of(mine.count), nullptr};
-    if (in.bytes > 0) in.address += bytes_of(mine.begin - part.begin);
-    const Work own{.count = even ? first : 0,
-                   .root = all_.leading_place(),
-                   .stores = work_.stores,
-                   .out = out,
-                   .in = std::span(&in, 1)};
-    co_await on_node(all_, even ? Collective::scatter : Collective::scatterv, own);
   }
 
-  Members<F, W>& all_;
-  const Work& work_;
-  Cube cube_;
-  int me_, nodes_;
-  bool halves_ = false;
-  std::vector<int> order_;       // of the nodes in `sorted_`
-  std::byte* sums_ = nullptr;    // of a range, as the vector has them
-  std::byte* sorted_ = nullptr;  // the same, node by node
+  int place_;  // among the members of this node
+  int leaders_;
+  bool leads_;
   std::byte* places_ = nullptr;
   std::size_t place_bytes_ = 0;
 };
 
 template <Fabric F, Wire W>
-Task reduce_scatter(Members<F, W>& all, const Work& work) {
-  ScatteredSums<F, W> sums(all, work);
+Task reduce_scatter_by_range(Members<F, W>& all, const Work& work) {
+  SumsByRange<F, W> sums(all, work);
   co_await sums.run();
+}
+
+template <Fabric F, Wire W>
+Task reduce_scatter_by_node(Members<F, W>& all, const Work& work) {
+  SumsByNode<F, W> sums(all, work);
+  co_await sums.run();
+}
+
+template <Fabric F, Wire W>
+Task reduce_scatter(Members<F, W>& all, const Work& work) {
+  const std::size_t bytes = work.bytes() / static_cast<std::size_t>(all.map.nodes());
+  return bytes <= all.way.ranged_bytes || !all.map.in_order() ? reduce_scatter_by_range(all, work)
+                                                              : reduce_scatter_by_node(all, work);
 }
 
 }  // namespace tutti::coll::leaders

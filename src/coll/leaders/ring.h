@@ -5,9 +5,7 @@
 // more slowly than the network takes it.
 #pragma once
 
-#include <numeric>
-
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/slices.h"
 
 namespace tutti::coll::leaders {
 
@@ -23,49 +21,28 @@ class Ring {
         me_(all.map.node()),
         nodes_(all.map.nodes()),
         place_(all.map.place_of(all.map.rank())),
-        longest_(std::max(least_grain, all.way.slice_bytes / work.element_bytes)),
-        grain_(grain()),
-        most_(static_cast<std::size_t>(nodes_) * (longest_ / grain_ * grain_)),
-        round_{0, std::min(most_, work.count)},
-        leaders_(count(bytes(slice(me_)))),
+        slices_(all.map, all.way, work),
+        round_(slices_.round(0)),
+        leaders_(leaders_of(all.map, all.way, bytes(slices_.slice(round_, 0)), all.way.part_bytes)),
         leads_(place_ < leaders_) {}
 
   Task run() {
-    if (leads_) heard_ = all_.wire.scratch(bytes(part(slice(me_), 0)));
+    if (leads_) heard_ = all_.wire.scratch(bytes(part(slices_.slice(round_, 0), 0)));
     while (round_.count > 0) {
       co_await sum_up();
       co_await hand_round();
-      const std::size_t begin = round_.begin + round_.count;
-      round_ = {begin, std::min(most_, work_.count - begin)};
+      round_ = slices_.round(round_.begin + round_.count);
     }
   }
 
  private:
-  static constexpr std::size_t least_grain = 64;
-
-  [[nodiscard]] std::size_t grain() const {
-    constexpr std::size_t many = 16;
-    const std::size_t wanted = all_.way.grain_bytes;
-    const std::size_t elements = wanted / std::gcd(wanted, work_.element_bytes);
-    const std::size_t slice = std::min(longest_, work_.count / static_cast<std::size_t>(nodes_));
-    return slice >= many * elements ? elements : least_grain;
-  }
-  // Smaller parts are not worth a stage each.
-  [[nodiscard]] int count(std::size_t slice_bytes) const {
-    const std::size_t most = std::max<std::size_t>(1, slice_bytes / all_.way.part_bytes);
-    const int leaders = std::min(all_.way.leaders, all_.map.smallest());
-    return static_cast<int>(std::min(static_cast<std::size_t>(leaders), most));
-  }
-  [[nodiscard]] Slice cut(Slice whole, int count, int index) const {
-    const Slice inner = slice_of(whole.count, static_cast<std::size_t>(count),
-                                 static_cast<std::size_t>(index), grain_);
-    return {whole.begin + inner.begin, inner.count};
-  }
   // The slice that is `back` nodes before this one's.
   [[nodiscard]] Slice slice(int back) const {
-    return cut(round_, nodes_, (me_ + 2 * nodes_ - back) % nodes_);
+    return slices_.slice(round_, (me_ + 2 * nodes_ - back) % nodes_);
   }
-  [[nodiscard]] Slice part(Slice slice, int leader) const { return cut(slice, leaders_, leader); }
+  [[nodiscard]] Slice part(Slice slice, int leader) const {
+    return slices_.cut(slice, static_cast<std::size_t>(leaders_), static_cast<std::size_t>(leader));
+  }
   [[nodiscard]] std::byte* at(Slice where) const {
     return static_cast<std::byte*>(work_.recv) + where.begin * work_.element_bytes;
   }
@@ -130,10 +107,8 @@ class Ring {
   Members<F, W>& all_;
   const Work& work_;
   int me_, nodes_;
-  int place_;            // among the members of this node
-  std::size_t longest_;  // slice, in elements
-  std::size_t grain_;    // elements
-  std::size_t most_;     // elements of a round
+  int place_;  // among the members of this node
+  Slices slices_;
   Slice round_;
   int leaders_;  // of each node
   bool leads_;

@@ -25,12 +25,16 @@ struct Way {
   std::size_t doubled_bytes = limits::doubled_bytes;
   std::size_t halved_bytes = limits::halved_bytes;
   std::size_t paired_bytes = limits::paired_bytes;
-  // Of a larger one, which goes along a ring: leaders of each node, but at most the members of the
-  // smallest one; the longest slice; and the shortest part of a slice that is worth a leader of its
-  // own.
-  int leaders = limits::leaders;
+  // Of a larger one: up to so many bytes for each node, each leader sums up a share.
+  std::size_t by_share_bytes = limits::summed_by_share_bytes;
+  // Still larger ones go along a ring, of which this is a node's longest slice.
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
+  // Leaders of each node, but at most the members of the smallest one. And how many bytes are worth
+  // one: of what an Allreduce has for each node, and of a node's blocks in an Allgather or
+  // Reduce_scatter.
+  int leaders = limits::leaders;
   std::size_t part_bytes = limits::least_part_bytes;
+  std::size_t block_part_bytes = limits::least_block_part_bytes;
   // Slices and parts begin so many bytes apart, or a multiple, if slices are a lot longer: memory
   // that is private until it is used becomes one that peers map by whole pages.
   std::size_t grain_bytes = page_bytes;

@@ -111,8 +111,9 @@ inline constexpr std::size_t doubled_bytes = 64 * kib;
 inline constexpr std::size_t halved_bytes = 32 * kib;
 // Where the number of nodes is no power of two, halves end here: some nodes would send and receive
 // all of the vector twice more. Then each leader sums up a share, and the ring begins where halves
-// end elsewhere. Simulated on 3 to 48 nodes, 16 KiB to 1 MiB by shares take 0.5 to 1.2 times what
-// they take along the ring; with 64 KiB for each node the ring is faster.
+// end elsewhere. Simulated on 3 to 48 nodes, 16 KiB to 1 MiB by shares, of two leaders where each
+// gets enough, take 0.3 to 1.2 times what they take along the ring of one; with 64 KiB for each
+// node the ring is faster.
 inline constexpr std::size_t paired_bytes = 4 * kib;
 inline constexpr std::size_t summed_by_share_bytes = 32 * kib;
 // But halves and shares need memory of a leader for half of the vector or more, and slices do not.
@@ -120,7 +121,7 @@ inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
 inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 // So many leaders of each node have a part of such a slice each, or of a vector that is exchanged
 // in halves or shares (the default of TUTTI_LEADERS). Two are faster than one in simulations of
-// nodes of 16 and 64 ranks, up to 1.9 times. More gain little, or lose.
+// nodes of 16 and 64 ranks, up to 1.8 times. More gain little, or lose.
 inline constexpr int leaders = 2;
 // Such a part has so many bytes for each node at least; with less, nodes have fewer leaders.
 // Simulated on 2 to 64 nodes, 64 KiB to 1 MiB take 0.55 to 1.06 times what they take with 128 KiB.

@@ -31,7 +31,7 @@ CASES = layout_cases(NAMES, LAYOUTS, lambda _, layout: layout is SHORT)
 @pytest.mark.parametrize(("name", "layout"), CASES)
 def test_leaders_alone(cluster: Cluster, name: str, layout: Layout) -> None:
     """In all, a host gets one connection with each other host, or less if MPI_Init made them. Its
-    second leader gets two more, one with the host before and one with the next."""
+    second leader gets two more along a ring, one with the host before and one with the next."""
     from_last = "Bcast-from-last:8"
     found = count(cluster, name, layout, TUTTI, [*BY_LEADERS, from_last, BY_ALL])
     leaders = lowest(layout)

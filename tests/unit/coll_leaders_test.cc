@@ -195,26 +195,27 @@ TEST(Halving, PaysOnManyNodesAndWhereRanksShareCores) {
 }
 
 // What this collective leaves on all ranks of sums of doubles that rounding makes depend on their
-// order, a rank a node.
+// order.
 std::vector<double> sums_of(Collective collective, int nodes, std::size_t count,
-                            const coll::leaders::Way& way) {
-  std::vector<std::int32_t> hosts(static_cast<std::size_t>(nodes));
-  std::iota(hosts.begin(), hosts.end(), 0);
+                            const coll::leaders::Way& way, int each = 1) {
+  const int ranks = nodes * each;
+  std::vector<std::int32_t> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / each);
   Simulator simulator(hosts, 1, {});
-  SimMail mail(nodes);
+  SimMail mail(ranks);
   std::vector<SimWire> wires;
-  for (int rank = 0; rank < nodes; ++rank) wires.emplace_back(simulator, mail, rank);
+  for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
   std::vector<std::vector<double>> send(hosts.size()), recv(hosts.size());
   std::vector<coll::Slice> parts;
   const bool scatters = collective == Collective::reduce_scatter;
-  for (int rank = 0; rank < nodes; ++rank) parts.push_back(coll::slice_of(count, nodes, rank));
+  for (int rank = 0; rank < ranks; ++rank) parts.push_back(coll::slice_of(count, ranks, rank));
   const auto body = [&](int rank) -> lab::Task {
     const auto me = static_cast<std::size_t>(rank);
     for (std::size_t i = 0; i < count; ++i)
       send[me].push_back(1 / (static_cast<double>(i) + 3 * static_cast<double>(rank) + 1));
     recv[me].resize(scatters ? parts[me].count : count);
     SimFabric& f = simulator.fabric(rank);
-    const auto plans = usual_plans<SimFabric>(1);
+    const auto plans = usual_plans<SimFabric>(f.size());
     coll::leaders::Members<SimFabric, SimWire> all{f,      wires[me], simulator.map(rank),
                                                    *plans, false,     way};
     const coll::Work work{.send = send[me].data(),
@@ -230,7 +231,7 @@ std::vector<double> sums_of(Collective collective, int nodes, std::size_t count,
   };
   EXPECT_TRUE(simulator.run_ranks(body, nullptr));
   std::vector<double> result;
-  for (const auto& each : recv) result.insert(result.end(), each.begin(), each.end());
+  for (const auto& values : recv) result.insert(result.end(), values.begin(), values.end());
   return result;
 }
 
@@ -261,6 +262,26 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
           << nodes << " nodes, slices of " << slice;
     }
   }
+}
+
+// However many leaders share it, and in whatever parts.
+TEST(Sums, HaveTheSameBitsWhoeverLeads) {
+  using coll::leaders::Way;
+  const std::size_t count = 32 << 10;
+  for (const int nodes : {2, 3, 4, 6})
+    for (const int each : {2, 3})
+      for (const Collective collective : {Collective::allreduce, Collective::reduce_scatter})
+        for (const std::size_t ring : {std::size_t{0}, std::size_t{1} << 20}) {
+          // In halves, by shares, or along the ring.
+          Way way = {.halved_bytes = ring, .by_share_bytes = ring, .leaders = 1};
+          const auto one = sums_of(collective, nodes, count, way, each);
+          for (const int leaders : {2, 3}) {
+            way.leaders = leaders;
+            way.part_bytes = way.block_part_bytes = leaders == 2 ? 1 : 8192;
+            EXPECT_EQ(one, sums_of(collective, nodes, count, way, each))
+                << nodes << " nodes of " << each << ", " << leaders << " leaders";
+          }
+        }
 }
 
 // What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.

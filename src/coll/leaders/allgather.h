@@ -65,17 +65,18 @@ Task spread_on_node(Members<F, W>& all, const Work& work, const Packed& packed, 
 // All members have this node's blocks in `memory`, and then those of all nodes. Each leader passes
 // on its part of them.
 template <Fabric F, Wire W>
-Task pass_round(Members<F, W>& all, const Packed& packed, std::byte* memory) {
+Task go_round(Members<F, W>& all, const Packed& packed, std::byte* memory) {
   const int me = all.map.node(), nodes = all.map.nodes();
-  const auto place = static_cast<std::size_t>(all.map.place_of(all.map.rank()));
-  const auto leaders = static_cast<std::size_t>(
-      leaders_of(all.map, all.way, packed.bytes() / static_cast<std::size_t>(nodes),
-                 all.way.block_part_bytes));
+  const int place = all.map.place_of(all.map.rank());
+  const std::size_t mean = packed.bytes() / static_cast<std::size_t>(nodes);
+  const int leaders = leaders_of(all.map, all.way, mean, all.way.block_part_bytes);
+  const Parts parts(all.way, 1, mean, leaders);
   const auto node_at = [&](int back) { return (me + nodes - back) % nodes; };
-  const auto partner = [&](int back) { return all.map.members(node_at(back))[place]; };
-  const auto part = [&](int node, std::size_t leader) {
-    const Slice inner = slice_of(packed.bytes(node), leaders, leader);
-    return Slice{packed.begin(node) + inner.begin, inner.count};
+  const auto partner = [&](int back) {
+    return all.map.members(node_at(back))[static_cast<std::size_t>(place)];
+  };
+  const auto part = [&](int node, int leader) {
+    return parts.of({packed.begin(node), packed.bytes(node)}, leader);
   };
   for (int back = 1; back <= nodes; ++back) {
     Ticket ticket = 0;
@@ -84,9 +85,10 @@ Task pass_round(Members<F, W>& all, const Packed& packed, std::byte* memory) {
       (void)all.wire.send(partner(-1), memory + passed.begin, passed.count);
       ticket = all.wire.receive(partner(1), memory + next.begin, next.count);
     }
-    for (std::size_t leader = 0; leader < leaders && back > 1; ++leader) {
+    for (int leader = 0; leader < leaders && back > 1; ++leader) {
       const Slice came = part(node_at(back - 1), leader);
-      co_await bcast_on_node(all, memory + came.begin, came.count, all.map.members(me)[leader]);
+      co_await bcast_on_node(all, memory + came.begin, came.count,
+                             all.map.members(me)[static_cast<std::size_t>(leader)]);
     }
     if (ticket != 0) co_await all.wire.done(ticket);
   }
@@ -109,7 +111,7 @@ Task allgather(Members<F, W>& all, const Work& work) {
     co_await bcast_on_node(all, memory, packed.bytes());
   } else {
     co_await spread_on_node(all, gathered, packed, memory);
-    co_await pass_round(all, packed, memory);
+    co_await go_round(all, packed, memory);
   }
   if (straight == nullptr)
     for (int node = 0; node < nodes; ++node) all.fabric.spend(packed.unpack(node, memory));

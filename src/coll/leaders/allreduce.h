@@ -22,18 +22,16 @@ inline Sum sum_of(const NodeMap& map, const Way& way, std::size_t bytes) {
   return bytes / nodes <= way.by_share_bytes ? Sum::by_shares : Sum::along_ring;
 }
 
-// `sum`: not along a ring.
+// Whole or by shares.
 template <Fabric F, Wire W>
 Task allreduce_in_one(Members<F, W>& all, const Work& work, Sum sum) {
   const Slices slices(all.map, all.way, work);
   const int leaders =
       leaders_of(all.map, all.way, work.bytes() / static_cast<std::size_t>(all.map.nodes()),
                  all.way.part_bytes);
+  const Parts parts(all.way, work.element_bytes, work.count, leaders);
   const auto members = all.map.members(all.map.node());
-  const auto part = [&](int leader) {
-    return slices.cut({0, work.count}, static_cast<std::size_t>(leaders),
-                      static_cast<std::size_t>(leader));
-  };
+  const auto part = [&](int leader) { return parts.of({0, work.count}, leader); };
   const auto at = [&](Slice where) {
     return static_cast<std::byte*>(work.recv) + where.begin * work.element_bytes;
   };

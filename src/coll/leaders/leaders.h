@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives of members on several nodes, in stages: those of a node meet by the node's own
-// algorithms, and one of them, the leader, talks with the leaders of other nodes. An algorithm is a
-// coroutine over both, and a file here (docs/nodes.md).
+// algorithms, and one of them, the leader, or a few talk with the leaders of other nodes. An
+// algorithm is a coroutine over both, and a file here (docs/nodes.md).
 //
 // Operands meet node by node, in an order that depends on the nodes alone, so all members get the
 // same bits. Operations that do not commute are only for scans, which keep the order of the ranks.
 #pragma once
+
+#include <numeric>
 
 #include "coll/alone.h"
 #include "coll/leaders/way.h"
@@ -29,6 +31,30 @@ inline constexpr int nobody = -1;  // as root
   const int leaders = std::min(way.leaders, map.smallest());
   return static_cast<int>(std::min(static_cast<std::size_t>(leaders), most));
 }
+
+// Positions that are so many elements apart are whole grains apart, of Way::grain_bytes.
+[[nodiscard]] inline std::size_t elements_of_grain(const Way& way, std::size_t element_bytes) {
+  return way.grain_bytes / std::gcd(way.grain_bytes, element_bytes);
+}
+
+// What each leader of a node has of vectors or blocks. Parts are whole grains apart, unless that
+// made one a lot longer than another one.
+class Parts {
+ public:
+  // `count`: elements of what is cut, or about as many.
+  Parts(const Way& way, std::size_t element_bytes, std::size_t count, int leaders)
+      : leaders_(static_cast<std::size_t>(leaders)), grain_(elements_of_grain(way, element_bytes)) {
+    constexpr std::size_t many = 4, least = 64;
+    if (count < leaders_ * many * grain_) grain_ = least;
+  }
+  [[nodiscard]] Slice of(const Slice& whole, int leader) const {
+    const Slice inner = slice_of(whole.count, leaders_, static_cast<std::size_t>(leader), grain_);
+    return {whole.begin + inner.begin, inner.count};
+  }
+
+ private:
+  std::size_t leaders_, grain_;  // elements
+};
 
 // The members of a communicator, as one of them sees them.
 template <Fabric F, Wire W>

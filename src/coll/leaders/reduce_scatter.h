@@ -18,7 +18,9 @@ class SumsByNode : ScatteredSums<F, W> {
         place_(all.map.place_of(all.map.rank())),
         leaders_(leaders_of(all.map, all.way, work.bytes() / static_cast<std::size_t>(nodes_),
                             all.way.block_part_bytes)),
-        leads_(place_ < leaders_) {}
+        leads_(place_ < leaders_),
+        parts_(all.way, work.element_bytes, work.count / static_cast<std::size_t>(nodes_),
+               leaders_) {}
 
   Task run() {
     const std::size_t most =
@@ -27,7 +29,7 @@ class SumsByNode : ScatteredSums<F, W> {
     for (int node = 0; node < nodes_; ++node)
       longest = std::max(longest, count_of(node, {0, work_.count}));
     if (leads_) {
-      place_bytes_ = round_up(bytes_of(part({0, std::min(most, longest)}, 0).count), 64);
+      place_bytes_ = round_up(bytes_of(parts_.of({0, std::min(most, longest)}, 0).count), 64);
       places_ = all_.wire.scratch(5 * place_bytes_);
     }
     for (std::size_t begin = 0; begin < longest; begin += most) co_await pass(begin, most);
@@ -38,11 +40,6 @@ class SumsByNode : ScatteredSums<F, W> {
   using Sums::all_, Sums::work_, Sums::me_, Sums::nodes_;
   using Sums::node_at, Sums::part_of, Sums::bytes_of, Sums::count_of, Sums::hand_out;
 
-  [[nodiscard]] Slice part(Slice slice, int leader) const {
-    const Slice inner =
-        slice_of(slice.count, static_cast<std::size_t>(leaders_), static_cast<std::size_t>(leader));
-    return {slice.begin + inner.begin, inner.count};
-  }
   [[nodiscard]] int leader(int node, int place) const {
     return all_.map.members(node)[static_cast<std::size_t>(place)];
   }
@@ -57,7 +54,7 @@ class SumsByNode : ScatteredSums<F, W> {
       const std::size_t count = count_of(node, {0, work_.count});
       return Slice{first + std::min(begin, count), std::min(most, count - std::min(begin, count))};
     };
-    const Slice mine = leads_ ? part(slice(me_), place_) : Slice{};
+    const Slice mine = leads_ ? parts_.of(slice(me_), place_) : Slice{};
     const bool hears = mine.count > 0;
     std::byte* const sum = place(0);
     const std::byte* own = sum;  // what this node has of this leader's part
@@ -76,7 +73,7 @@ class SumsByNode : ScatteredSums<F, W> {
       std::byte* const made = place(3 + distance % 2);
       const std::byte* result = made;
       co_await fold_on_node(slice(to), result, made);
-      if (const Slice theirs = leads_ ? part(slice(to), place_) : Slice{}; theirs.count > 0)
+      if (const Slice theirs = leads_ ? parts_.of(slice(to), place_) : Slice{}; theirs.count > 0)
         sent[distance % 2] = all_.wire.send(leader(to, place_), result, bytes_of(theirs.count));
       if (!hears || distance == 1) continue;
       co_await all_.wire.done(heard[(distance - 1) % 2]);
@@ -86,14 +83,14 @@ class SumsByNode : ScatteredSums<F, W> {
     if (leads_) co_await all_.wire.done(std::max(last_heard, last_sent));
     if (hears && nodes_ > 1) add(nodes_ - 1);
     for (int each = 0; each < leaders_; ++each)
-      if (const Slice sums = part(slice(me_), each); sums.count > 0)
+      if (const Slice sums = parts_.of(slice(me_), each); sums.count > 0)
         co_await hand_out(sums, const_cast<std::byte*>(own), leader(me_, each));
   }
 
   // Each leader gets its part. What a rank alone on its node has needs no copy.
   Task fold_on_node(Slice slice, const std::byte*& result, std::byte* made) {
     for (int each = 0; each < leaders_; ++each) {
-      const Slice own = part(slice, each);
+      const Slice own = parts_.of(slice, each);
       if (all_.fabric.size() == 1)
         result = static_cast<const std::byte*>(work_.send) + bytes_of(own.begin);
       else if (own.count > 0)
@@ -104,6 +101,7 @@ class SumsByNode : ScatteredSums<F, W> {
   int place_;  // among the members of this node
   int leaders_;
   bool leads_;
+  Parts parts_;
   std::byte* places_ = nullptr;
   std::size_t place_bytes_ = 0;
 };

@@ -22,7 +22,7 @@ class Shares {
         me_(all.map.node()),
         nodes_(all.map.nodes()),
         place_(static_cast<std::size_t>(all.map.place_of(all.map.rank()))),
-        heard_bytes_(round_up(bytes(share(0)), 64)) {}
+        heard_bytes_(round_up(bytes(share(me_)), 64)) {}
 
   // The part of the result, where the operands of this node are.
   Task run() {
@@ -47,7 +47,10 @@ class Shares {
   [[nodiscard]] int node_at(int distance) const { return (me_ + distance + nodes_) % nodes_; }
   [[nodiscard]] int leader(int node) const { return all_.map.members(node)[place_]; }
   [[nodiscard]] Slice share(int node) const {
-    return slices_.cut(mine_, static_cast<std::size_t>(nodes_), static_cast<std::size_t>(node));
+    constexpr std::size_t grain = 8;  // elements
+    const Slice inner = slice_of(mine_.count, static_cast<std::size_t>(nodes_),
+                                 static_cast<std::size_t>(node), grain);
+    return {mine_.begin + inner.begin, inner.count};
   }
   [[nodiscard]] std::size_t bytes(Slice where) const { return where.count * work_.element_bytes; }
   [[nodiscard]] std::byte* at(Slice where) const {

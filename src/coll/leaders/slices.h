@@ -4,8 +4,6 @@
 // and however it gets there. So these slices are the same for all ways.
 #pragma once
 
-#include <numeric>
-
 #include "coll/leaders/leaders.h"
 
 namespace tutti::coll::leaders {
@@ -37,7 +35,7 @@ class Slices {
 
   [[nodiscard]] std::size_t grain(const Way& way, const Work& work) const {
     constexpr std::size_t many = 16;
-    const std::size_t elements = way.grain_bytes / std::gcd(way.grain_bytes, work.element_bytes);
+    const std::size_t elements = elements_of_grain(way, work.element_bytes);
     const std::size_t slice = std::min(longest_, count_ / nodes_);
     return slice >= many * elements ? elements : least_grain;
   }

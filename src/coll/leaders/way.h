@@ -35,7 +35,7 @@ struct Way {
   int leaders = limits::leaders;
   std::size_t part_bytes = limits::least_part_bytes;
   std::size_t block_part_bytes = limits::least_block_part_bytes;
-  // Slices and parts begin so many bytes apart, or a multiple, if slices are a lot longer: memory
+  // Slices and parts begin so many bytes apart, or a multiple, where they are a lot longer: memory
   // that is private until it is used becomes one that peers map by whole pages.
   std::size_t grain_bytes = page_bytes;
   // Of an Alltoall, Alltoallv or Alltoallw: blocks up to this size are packed. Where two nodes then

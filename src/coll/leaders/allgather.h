@@ -2,8 +2,8 @@
 // Allgather and Allgatherv over nodes: the blocks of each node's members meet on the node and pass
 // round the ring of leaders, packed. While a node's blocks are on their way, the members get those
 // that came before. A node may have several leaders for that, each of which has a part of all
-// nodes' blocks. Few bytes take as few messages as can be (Bruck et al. 1997): each leader passes
-// on all that it has, which doubles each time.
+// nodes' blocks. Few bytes take as few messages as can be: each leader passes on all that
+// it has, which doubles each time (recursive doubling, or Bruck et al. 1997).
 #pragma once
 
 #include "coll/leaders/packed.h"
@@ -26,10 +26,13 @@ Task gather_on_node(Members<F, W>& all, const Work& work, const Packed& packed, 
 }
 
 // On leaders: `memory` has this node's blocks, and then those of all nodes. Those that pass are of
-// nodes that follow each other; behind the last one comes the first.
+// nodes that follow each other; behind the last one comes the first. Where the number of nodes is a
+// power of two, leaders exchange what they have in pairs, so that none of it goes round the end,
+// which takes two messages.
 template <Fabric F, Wire W>
 Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
   const int me = all.map.node(), nodes = all.map.nodes();
+  const bool in_pairs = std::has_single_bit(static_cast<unsigned>(nodes));
   for (int have = 1; have < nodes; have *= 2) {
     const int more = std::min(have, nodes - have);
     const auto pass = [&](int first, auto message) {
@@ -41,11 +44,14 @@ Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
       if (straight < more) last = message(memory, bytes(0, more - straight));
       return last;
     };
-    const int to = all.map.leader((me + nodes - have) % nodes);
-    const int from = all.map.leader((me + have) % nodes);
-    (void)pass(me, [&](std::byte* at, std::size_t bytes) { return all.wire.send(to, at, bytes); });
-    co_await all.wire.done(pass((me + have) % nodes, [&](std::byte* at, std::size_t bytes) {
-      return all.wire.receive(from, at, bytes);
+    const int to = in_pairs ? me ^ have : (me + nodes - have) % nodes;
+    const int from = in_pairs ? to : (me + have) % nodes;
+    const auto first = [&](int node) { return in_pairs ? node / have * have : node; };
+    (void)pass(first(me), [&](std::byte* at, std::size_t bytes) {
+      return all.wire.send(all.map.leader(to), at, bytes);
+    });
+    co_await all.wire.done(pass(first(from), [&](std::byte* at, std::size_t bytes) {
+      return all.wire.receive(all.map.leader(from), at, bytes);
     }));
   }
 }

@@ -121,10 +121,11 @@ inline constexpr std::size_t most_halved_bytes = 4 * kib * kib;
 inline constexpr std::size_t most_ring_slice_bytes = 512 * kib;
 // So many leaders of each node have a part of such a slice each, or of a vector that is exchanged
 // in halves or shares (the default of TUTTI_LEADERS). Two are faster than one in simulations of
-// nodes of 16 and 64 ranks, up to 1.8 times. More gain little, or lose.
+// nodes of 8 to 64 ranks, up to 1.6 times. More gain little, or lose.
 inline constexpr int leaders = 2;
 // Such a part has so many bytes for each node at least; with less, nodes have fewer leaders.
-// Simulated on 2 to 64 nodes, 64 KiB to 1 MiB take 0.55 to 1.06 times what they take with 128 KiB.
+// Simulated on 2, 4, 16 and 64 nodes, 64 KiB to 1 MiB take 0.64 to 1.00 times what they take with
+// 128 KiB.
 inline constexpr std::size_t least_part_bytes = 8 * kib;
 // The same of the blocks that a node's members have together, where blocks go round. Simulated on 2
 // to 16 nodes, blocks of 8 KiB to 1 MiB of 8 ranks each take 0.57 to 1.01 times what they take with

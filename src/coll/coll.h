@@ -62,6 +62,13 @@ constexpr Slice slice_of(std::size_t count, std::size_t parts, std::size_t index
   return {begin, std::min(each, count - begin)};
 }
 
+// The same of a part of the vector.
+constexpr Slice cut(const Slice& whole, std::size_t parts, std::size_t index,
+                    std::size_t grain = 64) {
+  const Slice inner = slice_of(whole.count, parts, index, grain);
+  return {whole.begin + inner.begin, inner.count};
+}
+
 // What is in both.
 constexpr Slice overlap(const Slice& a, const Slice& b) {
   const std::size_t begin = std::max(a.begin, b.begin);

@@ -25,7 +25,6 @@ inline Sum sum_of(const NodeMap& map, const Way& way, std::size_t bytes) {
 // Whole or by shares.
 template <Fabric F, Wire W>
 Task allreduce_in_one(Members<F, W>& all, const Work& work, Sum sum) {
-  const Slices slices(all.map, all.way, work);
   const int leaders =
       leaders_of(all.map, all.way, work.bytes() / static_cast<std::size_t>(all.map.nodes()),
                  all.way.part_bytes);
@@ -42,7 +41,7 @@ Task allreduce_in_one(Members<F, W>& all, const Work& work, Sum sum) {
   if (const int place = all.map.place_of(all.map.rank()); place < leaders) {
     const Slice mine = part(place);
     if (sum == Sum::by_shares) {
-      Shares<F, W> shares(all, work, slices, mine);
+      Shares<F, W> shares(all, work, mine);
       co_await shares.run();
     } else {
       Work own = work;

@@ -70,10 +70,7 @@ Task halve_and_double(Members<F, W>& all, const Cube& cube, const Work& work, st
   const int mine = cube.place();
   const auto at = [&](Slice slice) { return sum + slice.begin * work.element_bytes; };
   const auto bytes = [&](Slice slice) { return slice.count * work.element_bytes; };
-  const auto half = [](Slice whole, bool upper) {
-    const Slice inner = slice_of(whole.count, 2, upper ? 1 : 0);
-    return Slice{whole.begin + inner.begin, inner.count};
-  };
+  const auto half = [](Slice whole, bool upper) { return cut(whole, 2, upper ? 1 : 0); };
   Slice whole{0, work.count};
   std::vector<Slice> wholes;
   for (int distance = 1; distance < cube.size(); distance *= 2) {

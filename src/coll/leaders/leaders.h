@@ -48,8 +48,7 @@ class Parts {
     if (count < leaders_ * many * grain_) grain_ = least;
   }
   [[nodiscard]] Slice of(const Slice& whole, int leader) const {
-    const Slice inner = slice_of(whole.count, leaders_, static_cast<std::size_t>(leader), grain_);
-    return {whole.begin + inner.begin, inner.count};
+    return cut(whole, leaders_, static_cast<std::size_t>(leader), grain_);
   }
 
  private:

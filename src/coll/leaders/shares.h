@@ -14,10 +14,10 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 class Shares {
  public:
-  Shares(Members<F, W>& all, const Work& work, const Slices& slices, Slice mine)
+  Shares(Members<F, W>& all, const Work& work, Slice mine)
       : all_(all),
         work_(work),
-        slices_(slices),
+        slices_(all.map, all.way, work),
         mine_(mine),
         me_(all.map.node()),
         nodes_(all.map.nodes()),
@@ -48,9 +48,7 @@ class Shares {
   [[nodiscard]] int leader(int node) const { return all_.map.members(node)[place_]; }
   [[nodiscard]] Slice share(int node) const {
     constexpr std::size_t grain = 8;  // elements
-    const Slice inner = slice_of(mine_.count, static_cast<std::size_t>(nodes_),
-                                 static_cast<std::size_t>(node), grain);
-    return {mine_.begin + inner.begin, inner.count};
+    return cut(mine_, static_cast<std::size_t>(nodes_), static_cast<std::size_t>(node), grain);
   }
   [[nodiscard]] std::size_t bytes(Slice where) const { return where.count * work_.element_bytes; }
   [[nodiscard]] std::byte* at(Slice where) const {
@@ -81,7 +79,7 @@ class Shares {
 
   Members<F, W>& all_;
   const Work& work_;
-  const Slices& slices_;
+  Slices slices_;
   Slice mine_;
   int me_, nodes_;
   std::size_t place_;  // among the members of this node

@@ -26,8 +26,7 @@ class Slices {
   }
   // One of so many parts, for a leader each.
   [[nodiscard]] Slice cut(const Slice& whole, std::size_t parts, std::size_t index) const {
-    const Slice inner = slice_of(whole.count, parts, index, grain_);
-    return {whole.begin + inner.begin, inner.count};
+    return coll::cut(whole, parts, index, grain_);
   }
 
  private:

@@ -24,12 +24,13 @@ constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fa
 // these are not among the turns of the others.) The first turn of each makes connections, and the
 // longest one may have met something else: neither counts.
 fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::MessageWire>& all,
-                        std::size_t part_bytes, Across::Trial& took) {
+                        std::size_t bytes, std::size_t part_bytes, Across::Trial& took) {
   enum Kind : std::uint8_t { whole, parts, few };
-  constexpr int turns = 4, messages = 4;  // of each kind, and in a turn
+  constexpr int turns = 4;  // of each kind
+  constexpr std::size_t turn_bytes = 512 * limits::kib, few_bytes = 8;
+  const std::uint64_t messages = std::max<std::size_t>(2, turn_bytes / bytes);  // in a turn
   constexpr Kind kinds[3 * turns] = {whole, parts, whole, parts, whole, parts,
                                      whole, parts, few,   few,   few,   few};
-  constexpr std::size_t bytes = limits::tried_message_bytes, few_bytes = 8;
   const int me = all.map.node(), nodes = all.map.nodes();
   const int next = all.map.leader((me + 1) % nodes);
   const int previous = all.map.leader((me + nodes - 1) % nodes);
@@ -37,7 +38,7 @@ fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::Messa
   std::memset(sent, 0, 3 * bytes);
   std::vector<std::uint64_t> times[3];
   for (const Kind kind : kinds) {
-    all.wire.cut(kind == parts ? part_bytes : limits::longest_message_bytes);
+    all.wire.cut(kind == parts ? fabric::Cut{part_bytes, part_bytes} : fabric::Cut{});
     const std::size_t length = kind == few ? few_bytes : bytes;
     const std::int64_t began = os::now_ns();
     for (fabric::Ticket before = 0, message = 0; message <= messages; ++message) {
@@ -56,7 +57,7 @@ fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::Messa
            std::ranges::max(counted);
   };
   took = {(turns - 2) * messages, sum(whole), sum(parts), sum(few)};
-  all.wire.cut(limits::longest_message_bytes);
+  all.wire.cut(fabric::Cut{});
 }
 
 }  // namespace
@@ -80,9 +81,9 @@ bool Across::perform(coll::Collective collective, const coll::Work& work) {
   return succeeds(algorithm_of(collective)(all, work));
 }
 
-bool Across::try_messages(std::size_t part_bytes, Trial& took) {
+bool Across::try_messages(std::size_t bytes, std::size_t part_bytes, Trial& took) {
   auto all = members();
-  return !all.leads() || succeeds(pass_round(all, part_bytes, took));
+  return !all.leads() || succeeds(pass_round(all, bytes, part_bytes, took));
 }
 
 bool Across::succeeds(const fabric::Task& task) {

@@ -40,18 +40,16 @@ class Across {
   [[nodiscard]] choice::Contest& contest(coll::Collective collective, std::size_t bytes);
   // False when it met an error.
   [[nodiscard]] bool perform(coll::Collective collective, const coll::Work& work);
-  // What so many messages take this leader: of limits::tried_message_bytes, each as one and each in
-  // parts of so many bytes, and of a few bytes. All 0 on other members. False when it met an error.
+  // What so many messages take this leader: of `bytes`, each as one and each in parts of so many
+  // bytes, and of a few bytes. All 0 on other members. False when it met an error.
   struct Trial {
     std::uint64_t messages = 0, whole_ns = 0, parts_ns = 0, few_ns = 0;
   };
-  [[nodiscard]] bool try_messages(std::size_t part_bytes, Trial& took);
+  [[nodiscard]] bool try_messages(std::size_t bytes, std::size_t part_bytes, Trial& took);
   // As Team::shape_messages().
-  void shape_messages(std::size_t longest, std::size_t least_piece) {
-    if (longest != 0) {
-      wire_.cut(longest);
-      background_.messages->cut(longest);
-    }
+  void shape_messages(const fabric::Cut& cut, std::size_t least_piece) {
+    wire_.cut(cut);
+    background_.messages->cut(cut);
     if (least_piece != 0) background_.way.measured_piece_bytes = least_piece;
   }
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.

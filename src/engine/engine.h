@@ -41,7 +41,7 @@ void look_for_losses();
 // but some still exist, as the program has not freed their communicators.
 void let_go_of_peers();
 
-// What is known of messages between nodes: whether long ones are as fast in parts, and how many
+// What is known of messages between nodes: whether these are as fast in parts, and how many
 // bytes are sent while one starts, 0 if that is not known.
 struct MessageTrial {
   bool parts_as_fast = false;
@@ -99,12 +99,12 @@ class Team {
   [[nodiscard]] virtual const char* leaves(Collective collective, const coll::Work& work) = 0;
 
   // For a team of several nodes. The first is a call that all members make before any other. It
-  // tries long messages between the nodes, each as one and in parts of so many bytes, and all of
-  // them find the same. After an error, which run() will then meet, it has found nothing. After it,
-  // or instead of it, all of them say what is to be the longest message and the least piece of a
-  // pipeline, before the next call; 0: as it is.
-  [[nodiscard]] virtual MessageTrial try_messages(std::size_t part_bytes) = 0;
-  virtual void shape_messages(std::size_t longest, std::size_t least_piece) = 0;
+  // tries messages of `bytes` between the nodes, each as one and in parts of so many bytes, and all
+  // of them find the same. After an error, which run() will then meet, it has found nothing. After
+  // it, or instead of it, all of them say how messages are to be cut, and what is to be the least
+  // piece of a pipeline, before the next call; 0: as it is.
+  [[nodiscard]] virtual MessageTrial try_messages(std::size_t bytes, std::size_t part_bytes) = 0;
+  virtual void shape_messages(const fabric::Cut& cut, std::size_t least_piece) = 0;
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.

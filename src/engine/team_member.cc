@@ -264,14 +264,14 @@ bool TeamMember::any(Collective collective, const coll::Work& work, bool mine) {
   return heard != 0;
 }
 
-MessageTrial TeamMember::try_messages(std::size_t part_bytes) {
+MessageTrial TeamMember::try_messages(std::size_t bytes, std::size_t part_bytes) {
   Across::Trial said, heard;
   const coll::Work question{.send = &said,
                             .recv = &heard,
                             .count = sizeof said / sizeof said.messages,
                             .element_bytes = sizeof said.messages,
                             .kernel = reduce::find(reduce::Op::sum, reduce::Type::u64)};
-  const auto attempt = [&] { return across_->try_messages(part_bytes, said); };
+  const auto attempt = [&] { return across_->try_messages(bytes, part_bytes, said); };
   if (!ask(Collective::allreduce, question, question, attempt)) return {};
   asked_ = {};            // no run() follows
   (void)across_->sent();  // nor is it a call of the program
@@ -282,13 +282,14 @@ MessageTrial TeamMember::try_messages(std::size_t part_bytes) {
   const double sent_ns = std::max(1.0, std::min(whole_ns, parts_ns) - start_ns);
   const MessageTrial found{
       parts_ns < limits::most_times_as_long * whole_ns,
-      static_cast<std::size_t>(limits::tried_message_bytes * start_ns / sent_ns)};
+      static_cast<std::size_t>(static_cast<double>(bytes) * start_ns / sent_ns)};
   if (rank() == 0)
     log::info(
-        "long messages between nodes go %s: in parts of %zu KiB they take %.2f times as long; "
+        "messages of %zu KiB between nodes go %s: in parts of %zu KiB they take %.2f times as "
+        "long; "
         "%zu KiB are sent while a message starts",
-        found.parts_as_fast ? "in parts" : "as one", part_bytes / limits::kib, parts_ns / whole_ns,
-        found.start_bytes / limits::kib);
+        bytes / limits::kib, found.parts_as_fast ? "in parts" : "as one", part_bytes / limits::kib,
+        parts_ns / whole_ns, found.start_bytes / limits::kib);
   return found;
 }
 

@@ -32,9 +32,9 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   ErrorCode run(Collective collective, coll::Work& work) override;
   [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
   [[nodiscard]] const char* leaves(Collective collective, const coll::Work& work) override;
-  [[nodiscard]] MessageTrial try_messages(std::size_t part_bytes) override;
-  void shape_messages(std::size_t longest, std::size_t least_piece) override {
-    across_->shape_messages(longest, least_piece);
+  [[nodiscard]] MessageTrial try_messages(std::size_t bytes, std::size_t part_bytes) override;
+  void shape_messages(const fabric::Cut& cut, std::size_t least_piece) override {
+    across_->shape_messages(cut, least_piece);
   }
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;

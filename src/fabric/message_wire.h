@@ -26,7 +26,7 @@ class MessageWire : public LibraryWire<NodeProvider> {
   }
 
   // As Messages::cut().
-  void cut(std::size_t longest) { messages_->cut(longest); }
+  void cut(const Cut& cut) { messages_->cut(cut); }
 
   struct Await {
     MessageWire& wire;

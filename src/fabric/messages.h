@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tutti::fabric {
 
@@ -14,6 +15,21 @@ struct Sent {
   void add(std::size_t length) {
     ++messages;
     bytes += length;
+  }
+};
+
+// Messages of least_bytes to most_bytes go in parts of part_bytes, which is no more than
+// least_bytes. Others go as one.
+struct Cut {
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+  std::size_t part_bytes = never, least_bytes = never, most_bytes = never;
+
+  // All parts of a message of `bytes` have so many, but the last one has fewer, if need be none. So
+  // the parts of one length never begin those of another: where the length is not the one that is
+  // awaited, a part's is not. For that a message as long as a part is cut, too.
+  [[nodiscard]] constexpr std::size_t part_of(std::size_t bytes) const {
+    const bool cuts = (bytes >= least_bytes && bytes <= most_bytes) || bytes == part_bytes;
+    return cuts ? part_bytes : never;
   }
 };
 
@@ -31,9 +47,9 @@ class Messages {
   [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes) = 0;
   [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes) = 0;
 
-  // Longer ones go in parts of so many bytes; the same on all members, before the first message, or
-  // when those that were started are done. Where that matters.
-  virtual void cut(std::size_t longest) { (void)longest; }
+  // The same on all members, before the first message, or when those that were started are done.
+  // Where that matters.
+  virtual void cut(const Cut& cut) { (void)cut; }
   // Brings all messages forward, and says of the oldest one that has not been said to be done how
   // it stands. `failed`: it cannot be done, or was not as long as what was to be received.
   [[nodiscard]] virtual State test_oldest() = 0;

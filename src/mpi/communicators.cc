@@ -246,6 +246,36 @@ CommState::Spread Communicators<H>::spread_of(H comm, CommState& state) {
   return spread;
 }
 
+namespace {
+
+// Collective over the team, whose members all find the same: which messages are as fast in parts,
+// and where ranks share cores the least pieces.
+template <class Facts>
+void try_messages(engine::Team& team, bool share_cores, Facts& facts) {
+  std::size_t first = 0;
+  for (const limits::TriedMessages& tried : limits::tried_messages) {
+    const engine::MessageTrial found = team.try_messages(tried.bytes, limits::cut_message_bytes);
+    if (share_cores && facts.pieces == 0) {
+      const std::size_t least = coll::leaders::shared_piece_bytes(found.start_bytes);
+      facts.pieces = static_cast<std::uint8_t>(least / limits::least_wire_piece_bytes);
+    }
+    if (found.parts_as_fast) break;
+    ++first;
+  }
+  facts.cuts = static_cast<std::uint8_t>(1 << first);
+}
+
+// As the user says (0: nothing), or else of WorldLinks::cuts().
+fabric::Cut cut_of(std::size_t longest, std::uint8_t cuts) {
+  if (longest != 0) return {longest, longest, limits::most_cut_bytes};
+  const auto first = static_cast<std::size_t>(std::countr_zero(cuts));
+  if (first >= limits::tried_messages.size()) return {};
+  return {limits::cut_message_bytes, limits::tried_messages[first].least_bytes,
+          limits::most_cut_bytes};
+}
+
+}  // namespace
+
 // Members on several nodes become a team, in a blocking collective: they are all there, and no
 // other thread calls one. `on_node`: by rank, as node_ranks().
 template <class H>
@@ -262,14 +292,12 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   for (const int each : map.members(map.node()))
     members.push_back(on_node[static_cast<std::size_t>(each)]);
 
-  std::size_t longest = links_.longest_message();
   typename WorldLinks<H>::Facts facts{
       .devices = devices::present() || node_->has_devices(),
       .strict = node_->strict(),
       .rank_order = node_->order() == coll::Order::rank,
       .computed = state.computed,
-      .cut = longest == limits::cut_message_bytes,
-      .whole = longest == limits::longest_message_bytes,
+      .cuts = links_.cuts(),
       .pieces = links_.pieces(),
   };
   int tag = -1;
@@ -305,20 +333,12 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
     if (team != nullptr) state.why = "a node's segment is full";
     return;
   }
-  if (longest == 0 && !facts.cut && !facts.whole) {
-    const engine::MessageTrial found = team->try_messages(limits::cut_message_bytes);
-    (found.parts_as_fast ? facts.cut : facts.whole) = true;
-    if (links_.some_share_cores()) {
-      const std::size_t least = coll::leaders::shared_piece_bytes(found.start_bytes);
-      facts.pieces = static_cast<std::uint8_t>(least / limits::least_wire_piece_bytes);
-    }
-  }
-  // Else it is the user's.
-  if (facts.cut || facts.whole)
-    longest = facts.cut ? limits::cut_message_bytes : limits::longest_message_bytes;
+  const std::size_t longest = links_.longest_message();
+  if (longest == 0 && facts.cuts == 0) try_messages(*team, links_.some_share_cores(), facts);
+  links_.add_cuts(facts.cuts);
   links_.add_pieces(facts.pieces);
-  links_.set_longest_message(longest);
-  team->shape_messages(longest, std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
+  team->shape_messages(cut_of(longest, facts.cuts),
+                       std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
   const std::lock_guard lock(settling_);
   state.team = std::move(team);
   if (state.revoked) state.team->revoke();

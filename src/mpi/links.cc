@@ -53,8 +53,7 @@ template <class H>
 template <class Start>
 bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
   if (abandoned_) return false;
-  const std::size_t longest =
-      bytes <= limits::most_cut_bytes ? longest_ : limits::longest_message_bytes;
+  const std::size_t longest = std::min(cut_.part_of(bytes), limits::longest_message_bytes);
   for (std::size_t begin = 0;;) {
     const std::size_t part = std::min(longest, bytes - begin);
     Part& started = parts_.emplace_back();
@@ -234,13 +233,19 @@ template <class Facts>
 std::uint64_t bits_of(const Facts& facts) {
   return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
          std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3 |
-         std::uint64_t{facts.computed} << 4 | std::uint64_t{facts.cut} << 5 |
-         std::uint64_t{facts.whole} << 6 | std::uint64_t{facts.pieces} << 8;
+         std::uint64_t{facts.computed} << 4 | std::uint64_t{facts.cuts} << 8 |
+         std::uint64_t{facts.pieces} << 16;
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
   const auto is = [bits](int bit) { return (bits >> bit & 1) != 0; };
-  return {is(0), is(1), is(2), is(3), is(4), is(5), is(6), static_cast<std::uint8_t>(bits >> 8)};
+  return {is(0),
+          is(1),
+          is(2),
+          is(3),
+          is(4),
+          static_cast<std::uint8_t>(bits >> 8),
+          static_cast<std::uint8_t>(bits >> 16)};
 }
 constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag of another one
 

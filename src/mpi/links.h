@@ -75,7 +75,7 @@ class TaggedMessages : public fabric::Messages {
 
   bool send(int member, const void* from, std::size_t bytes) override;
   bool receive(int member, void* to, std::size_t bytes) override;
-  void cut(std::size_t longest) override { longest_ = longest; }
+  void cut(const fabric::Cut& cut) override { cut_ = cut; }
   State test_oldest() override;
   void abandon() override;
   void call_off() override;
@@ -89,8 +89,7 @@ class TaggedMessages : public fabric::Messages {
     return members_->world_ranks[static_cast<std::size_t>(member)];
   }
 
-  // A message is one part, but a long one several, of which the last one is shorter than the
-  // others, if need be empty. So where its length is not the one that is awaited, a part's is not.
+  // A message is one part or several (fabric::Cut).
   struct Part {
     H request{};
     std::int64_t awaited = -1;  // bytes, where it is received
@@ -103,7 +102,7 @@ class TaggedMessages : public fabric::Messages {
   H comm_;
   std::shared_ptr<TaggedMembers> members_;
   int tag_;
-  std::size_t longest_ = limits::longest_message_bytes;
+  fabric::Cut cut_;
   // What was sent to each member since one waited for it to receive that, in bytes.
   std::vector<std::uint32_t> unreceived_;
   // An empty message is received here: without room Intel MPI waits for ever where a long one
@@ -152,10 +151,14 @@ class WorldLinks {
   // Whether nonblocking collectives are Tutti's.
   [[nodiscard]] bool starts() const { return !contested_ || in_background(); }
   [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
-  // What the MPI is given as one message at most, in bytes, as far as rank 0 has said or a
-  // communicator of this rank has found out; 0: not known.
+  // What the MPI is given as one message at most, in bytes, as rank 0 has said; 0: that is to be
+  // found out.
   [[nodiscard]] std::size_t longest_message() const { return longest_message_; }
-  void set_longest_message(std::size_t bytes) { longest_message_ = bytes; }
+  // What communicators of this rank have found out of it: bit k says that those of
+  // limits::tried_messages[k] and longer ones are as fast in parts, bit tried_messages.size() that
+  // none are.
+  [[nodiscard]] std::uint8_t cuts() const { return cuts_; }
+  void add_cuts(std::uint8_t cuts) { cuts_ |= cuts; }
   // The least pieces that communicators of this rank have found out where ranks share cores: bit k
   // says 2^k times limits::least_wire_piece_bytes.
   [[nodiscard]] std::uint8_t pieces() const { return pieces_; }
@@ -165,8 +168,7 @@ class WorldLinks {
     bool devices = false, strict = false, rank_order = false, failed = false;
     // A nonblocking collective that computes was the MPI's before they met.
     bool computed = false;
-    // Long messages are known to be as fast in parts, or faster as one.
-    bool cut = false, whole = false;
+    std::uint8_t cuts = 0;    // as cuts(); the least one counts
     std::uint8_t pieces = 0;  // as pieces(); the largest one counts
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
@@ -193,8 +195,8 @@ class WorldLinks {
   bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false,
        some_share_cores_ = false;
   coll::leaders::Way way_;
-  std::atomic<std::size_t> longest_message_{0};
-  std::atomic<std::uint8_t> pieces_{0};
+  std::size_t longest_message_ = 0;
+  std::atomic<std::uint8_t> cuts_{0}, pieces_{0};
   H comm_{};
   Tags tags_;
   std::atomic<std::uint64_t> named_{0};

@@ -167,10 +167,10 @@ class UnequalMessages : public PipeMessages {
  public:
   UnequalMessages(Wires& wires, Rank& self, bool parts_are_slow)
       : PipeMessages(wires, self.size, self.rank, true), parts_are_slow_(parts_are_slow) {}
-  void cut(std::size_t longest) override { longest_ = longest; }
-  [[nodiscard]] std::size_t longest() const { return longest_; }
+  void cut(const fabric::Cut& cut) override { cut_ = cut; }
+  [[nodiscard]] const fabric::Cut& cut() const { return cut_; }
   bool receive(int member, void* to, std::size_t bytes) override {
-    const bool parts = bytes > longest_;
+    const bool parts = bytes >= cut_.least_bytes;
     if (bytes > 1024 && parts == parts_are_slow_) late_ = os::now_ns() + 5'000'000;
     return PipeMessages::receive(member, to, bytes);
   }
@@ -180,7 +180,7 @@ class UnequalMessages : public PipeMessages {
 
  private:
   bool parts_are_slow_;
-  std::size_t longest_ = 0;
+  fabric::Cut cut_;
   std::int64_t late_ = 0;
 };
 
@@ -194,13 +194,13 @@ TEST(Across, CutsMessagesWherePartsAreFaster) {
       wires.become(self.rank);
       const auto messages = std::make_shared<UnequalMessages>(wires, self, parts_are_slow);
       auto team = team_across(self, wires, hosts, false, false, false, messages);
-      const engine::MessageTrial found = team->try_messages(4096);
+      const engine::MessageTrial found = team->try_messages(128 << 10, 4096);
       RANK_CHECK(found.parts_as_fast == !parts_are_slow);
       std::size_t mine = found.start_bytes, all[5];
       RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
       RANK_CHECK(mine > 0 && std::ranges::count(all, mine) == ranks);
-      team->shape_messages(4096, 128 << 10);
-      RANK_CHECK(messages->longest() == 4096);
+      team->shape_messages({4096, 8192}, 128 << 10);
+      RANK_CHECK(messages->cut().part_bytes == 4096 && messages->cut().least_bytes == 8192);
       RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
       // It is no call of the program.
       const engine::Account& account = team->account_so_far();
@@ -225,8 +225,10 @@ TEST(Across, ComparesNoMessagesWithOneThatHasGone) {
   const Endings endings = fork_ranks(4, [&](Rank& self) {
     auto team = team_across(self, wires, hosts);
     if (self.rank == 2) ::_exit(0);
-    const engine::MessageTrial found = team->try_messages(4096);
-    RANK_CHECK(!found.parts_as_fast && found.start_bytes == 0);
+    for (int trial = 0; trial < 2; ++trial) {
+      const engine::MessageTrial found = team->try_messages(128 << 10, 4096);
+      RANK_CHECK(!found.parts_as_fast && found.start_bytes == 0);
+    }
     RANK_CHECK(team->run(Collective::barrier, {}) != ErrorCode::none);
   });
   ASSERT_TRUE(endings.all(0)) << endings.output;

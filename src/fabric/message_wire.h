@@ -17,12 +17,12 @@ class MessageWire : public LibraryWire<NodeProvider> {
         fabric_(fabric),
         polls_(fabric.provider().shares_core() ? 0 : most_polls) {}
 
-  Ticket send(int member, const void* from, std::size_t bytes) {
+  Ticket send(int member, const void* from, std::size_t bytes, Whole whole = Whole::no) {
     sent_.add(bytes);
-    return start(messages_->send(member, from, bytes));
+    return start(messages_->send(member, from, bytes, whole));
   }
-  Ticket receive(int member, void* to, std::size_t bytes) {
-    return start(messages_->receive(member, to, bytes));
+  Ticket receive(int member, void* to, std::size_t bytes, Whole whole = Whole::no) {
+    return start(messages_->receive(member, to, bytes, whole));
   }
 
   // As Messages::cut().

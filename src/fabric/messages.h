@@ -33,6 +33,10 @@ struct Cut {
   }
 };
 
+// Whether a message is not to go in parts, so that the library asks the receiver first if it is
+// long, and is not done before it is received. Sender and receiver say the same.
+enum class Whole : bool { no, yes };
+
 class Messages {
  public:
   enum class State { pending, done, failed };
@@ -44,8 +48,8 @@ class Messages {
 
   // They start a message to or from a member. The nth from a member is the nth that it has sent.
   // False: it could not be started.
-  [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes) = 0;
-  [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes) = 0;
+  [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes, Whole whole) = 0;
+  [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes, Whole whole) = 0;
 
   // The same on all members, before the first message, or when those that were started are done.
   // Where that matters.

@@ -11,8 +11,8 @@ Ticket SuspendingWire::add(const Order& order) {
 }
 
 bool SuspendingWire::start(const Order& order) {
-  return order.sends ? messages_->send(order.member, order.memory, order.bytes)
-                     : messages_->receive(order.member, order.memory, order.bytes);
+  return order.sends ? messages_->send(order.member, order.memory, order.bytes, order.whole)
+                     : messages_->receive(order.member, order.memory, order.bytes, order.whole);
 }
 
 void SuspendingWire::talk() {

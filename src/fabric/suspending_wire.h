@@ -24,12 +24,12 @@ class SuspendingWire : public LibraryWire<SuspendingProvider> {
     return any_thread_ || driver == Executor::rank;
   }
 
-  Ticket send(int member, const void* from, std::size_t bytes) {
+  Ticket send(int member, const void* from, std::size_t bytes, Whole whole = Whole::no) {
     sent_.add(bytes);
-    return add({true, member, const_cast<void*>(from), bytes});
+    return add({true, member, const_cast<void*>(from), bytes, whole});
   }
-  Ticket receive(int member, void* to, std::size_t bytes) {
-    return add({false, member, to, bytes});
+  Ticket receive(int member, void* to, std::size_t bytes, Whole whole = Whole::no) {
+    return add({false, member, to, bytes, whole});
   }
 
   struct Await {
@@ -62,6 +62,7 @@ class SuspendingWire : public LibraryWire<SuspendingProvider> {
     int member;
     void* memory;
     std::size_t bytes;
+    Whole whole;
   };
   Ticket add(const Order& order);
   [[nodiscard]] bool start(const Order& order);

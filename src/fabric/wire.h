@@ -4,7 +4,8 @@
 // lab/sim_wire.h (a seeded scheduler draws when a message arrives). Words: docs/glossary.md.
 //
 //   send(to, from, n)     starts to send n bytes to a member, which stay as they are until done
-//   receive(from, to, n)  starts to receive n bytes from a member: the next of its messages
+//   receive(from, to, n)  starts to receive n bytes from a member: the next of its messages; both
+//                         may say that none of them is to come before (Whole, messages.h)
 //   done(ticket)          awaits that this message and all that were started before it are done
 //   mismatch(q, call)     a member is in another call than this one
 //   truncation(q, n, m)   it sends n bytes, and this one has room for m
@@ -21,6 +22,7 @@
 #include <cstdint>
 
 #include "fabric/fabric.h"
+#include "fabric/messages.h"
 
 namespace tutti::fabric {
 

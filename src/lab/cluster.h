@@ -104,8 +104,10 @@ class ClusterWire {
  public:
   ClusterWire(Cluster& cluster, int rank) : cluster_(&cluster), rank_(rank) {}
 
-  inline Ticket send(int member, const void* from, std::size_t bytes);
-  inline Ticket receive(int member, void* to, std::size_t bytes);
+  inline Ticket send(int member, const void* from, std::size_t bytes,
+                     fabric::Whole whole = fabric::Whole::no);
+  inline Ticket receive(int member, void* to, std::size_t bytes,
+                        fabric::Whole whole = fabric::Whole::no);
 
   struct Await {
     ClusterWire& wire;
@@ -287,10 +289,10 @@ inline void ClusterProvider::wake(const std::atomic<std::uint64_t>& word,
                                   const std::atomic<std::uint32_t>&) {
   cluster_->wake(rank_, word);
 }
-inline Ticket ClusterWire::send(int member, const void* from, std::size_t bytes) {
+inline Ticket ClusterWire::send(int member, const void* from, std::size_t bytes, fabric::Whole) {
   return cluster_->send(rank_, member, from, bytes);
 }
-inline Ticket ClusterWire::receive(int member, void* to, std::size_t bytes) {
+inline Ticket ClusterWire::receive(int member, void* to, std::size_t bytes, fabric::Whole) {
   return cluster_->receive(rank_, member, to, bytes);
 }
 inline bool ClusterWire::Await::await_ready() const { return ticket == 0; }

@@ -6,11 +6,11 @@
 
 namespace tutti::lab {
 
-Ticket SimWire::send(int member, const void* from, std::size_t bytes) {
+Ticket SimWire::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
   auto message = std::make_shared<SimMail::Message>();
   message->from = static_cast<const std::byte*>(from);
   message->bytes = bytes;
-  message->eager = simulator_.random()() % 2 == 0;
+  message->eager = whole == fabric::Whole::no && simulator_.random()() % 2 == 0;
   if (message->eager) message->copy.assign(message->from, message->from + bytes);
   mail_.channel(rank_, member).sent.push_back(message);
   pending_.push_back({.ticket = ++last_, .sent = std::move(message)});
@@ -18,7 +18,7 @@ Ticket SimWire::send(int member, const void* from, std::size_t bytes) {
   return last_;
 }
 
-Ticket SimWire::receive(int member, void* to, std::size_t bytes) {
+Ticket SimWire::receive(int member, void* to, std::size_t bytes, fabric::Whole) {
   SimMail::Channel& channel = mail_.channel(member, rank_);
   pending_.push_back({.ticket = ++last_,
                       .sent = nullptr,

@@ -44,8 +44,9 @@ class SimWire {
   SimWire(Simulator& simulator, SimMail& mail, int rank)
       : simulator_(simulator), mail_(mail), rank_(rank) {}
 
-  Ticket send(int member, const void* from, std::size_t bytes);
-  Ticket receive(int member, void* to, std::size_t bytes);
+  Ticket send(int member, const void* from, std::size_t bytes,
+              fabric::Whole whole = fabric::Whole::no);
+  Ticket receive(int member, void* to, std::size_t bytes, fabric::Whole whole = fabric::Whole::no);
 
   struct Await {
     SimWire& wire;

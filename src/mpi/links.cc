@@ -51,9 +51,11 @@ void Tags::release(int tag) {
 
 template <class H>
 template <class Start>
-bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
+bool TaggedMessages<H>::start(std::size_t bytes, fabric::Whole whole, bool receives, Start start) {
   if (abandoned_) return false;
-  const std::size_t longest = std::min(cut_.part_of(bytes), limits::longest_message_bytes);
+  const std::size_t longest =
+      std::min((whole == fabric::Whole::yes ? fabric::Cut{} : cut_).part_of(bytes),
+               limits::longest_message_bytes);
   for (std::size_t begin = 0;;) {
     const std::size_t part = std::min(longest, bytes - begin);
     Part& started = parts_.emplace_back();
@@ -69,13 +71,13 @@ bool TaggedMessages<H>::start(std::size_t bytes, bool receives, Start start) {
 }
 
 template <class H>
-bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
+bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
   const int to = world_rank(member);
   unreceived_.resize(members_->world_ranks.size());
   std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
-  return start(bytes, false, [&](std::size_t begin, int count, H* request) {
+  return start(bytes, whole, false, [&](std::size_t begin, int count, H* request) {
     unreceived += static_cast<std::uint32_t>(count);
-    const bool waits = unreceived > limits::unreceived_bytes;
+    const bool waits = whole == fabric::Whole::yes || unreceived > limits::unreceived_bytes;
     if (waits) unreceived = 0;
     return (waits ? native_.issend : native_.isend)(static_cast<const std::byte*>(from) + begin,
                                                     count, native_.byte, to, tag_, comm_, request);
@@ -83,9 +85,9 @@ bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes) {
 }
 
 template <class H>
-bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes) {
+bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes, fabric::Whole whole) {
   const int from = world_rank(member);
-  return start(bytes, true, [&](std::size_t begin, int count, H* request) {
+  return start(bytes, whole, true, [&](std::size_t begin, int count, H* request) {
     std::byte* const at = count > 0 ? static_cast<std::byte*>(to) + begin : surplus_.data();
     const int room = count > 0 ? count : static_cast<int>(surplus_.size());
     return native_.irecv(at, room, native_.byte, from, tag_, comm_, request);

@@ -73,8 +73,8 @@ class TaggedMessages : public fabric::Messages {
         members_(std::move(members)),
         tag_(members_->number + (blocking ? 0 : 2 * Tags::most)) {}
 
-  bool send(int member, const void* from, std::size_t bytes) override;
-  bool receive(int member, void* to, std::size_t bytes) override;
+  bool send(int member, const void* from, std::size_t bytes, fabric::Whole whole) override;
+  bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override;
   void cut(const fabric::Cut& cut) override { cut_ = cut; }
   State test_oldest() override;
   void abandon() override;
@@ -96,7 +96,7 @@ class TaggedMessages : public fabric::Messages {
     bool last = true;
   };
   template <class Start>
-  bool start(std::size_t bytes, bool receives, Start start);
+  bool start(std::size_t bytes, fabric::Whole whole, bool receives, Start start);
 
   const Native<H>& native_;
   H comm_;

@@ -53,10 +53,10 @@ class PipeMessages : public fabric::Messages {
 
   void call_off() override { called_off_ = true; }
   bool is_called_off() override { return called_off_; }
-  bool send(int member, const void* from, std::size_t bytes) override {
+  bool send(int member, const void* from, std::size_t bytes, fabric::Whole) override {
     return start(out_[static_cast<std::size_t>(member)], const_cast<void*>(from), bytes, bytes);
   }
-  bool receive(int member, void* to, std::size_t bytes) override {
+  bool receive(int member, void* to, std::size_t bytes, fabric::Whole) override {
     return start(in_[static_cast<std::size_t>(member)], to, bytes, 0);
   }
   State test_oldest() override {

@@ -41,6 +41,8 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
   way.block_part_bytes = 1 + random() % 1024;
+  if (random() % 2 == 0) way.run_bytes = 1 + random() % 16384;
+  if (random() % 2 == 0) way.direct_bytes = std::size_t{1} << random() % 16;
   way.grain_bytes = std::size_t{1} << random() % 13;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
@@ -103,20 +105,6 @@ TEST_P(Leaders, GiveTheSequentialResult) {
 
 INSTANTIATE_TEST_SUITE_P(Collectives, Leaders, ::testing::ValuesIn(led<SimFabric, SimWire>()),
                          [](const auto& one) { return std::string(coll::name_of(one.param)); });
-
-// A leader does not hold all of it at once.
-TEST(LargeBlocks, PassLeadersInPieces) {
-  constexpr std::size_t bytes = limits::most_packed_bytes / 2 + 4096;
-  for (const Collective collective : {Collective::gather, Collective::scatter})
-    for (const std::uint64_t seed : {1, 2, 3}) {
-      std::mt19937_64 random(seed);
-      const std::vector<std::int32_t> hosts = {1, 2, 2};
-      Op op{.algorithm = {collective, 0}, .kind = 1, .count = bytes, .seed = seed};
-      Scene scene({.ranks = 3, .ops = {op}});
-      EXPECT_FALSE(coll::leaders::fit_leaders(fabric::NodeMap(hosts, 0), {.count = bytes}));
-      EXPECT_EQ(play(scene, hosts, random, false), "") << seed;
-    }
-}
 
 // A chain in pieces is as fast as the longest stage of it. Fewer bytes go down a tree.
 TEST(Pipelines, SuitTheirLength) {

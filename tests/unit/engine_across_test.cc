@@ -169,10 +169,10 @@ class UnequalMessages : public PipeMessages {
       : PipeMessages(wires, self.size, self.rank, true), parts_are_slow_(parts_are_slow) {}
   void cut(const fabric::Cut& cut) override { cut_ = cut; }
   [[nodiscard]] const fabric::Cut& cut() const { return cut_; }
-  bool receive(int member, void* to, std::size_t bytes) override {
+  bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override {
     const bool parts = bytes >= cut_.least_bytes;
     if (bytes > 1024 && parts == parts_are_slow_) late_ = os::now_ns() + 5'000'000;
-    return PipeMessages::receive(member, to, bytes);
+    return PipeMessages::receive(member, to, bytes, whole);
   }
   State test_oldest() override {
     return os::now_ns() < late_ ? State::pending : PipeMessages::test_oldest();

@@ -422,11 +422,11 @@ TEST(Driver, LetsOthersComputeWhereItsThreadDrives) {
 // Messages that are over at once, and who sent them.
 class Noted : public fabric::Messages {
  public:
-  bool send(int, const void*, std::size_t) override {
+  bool send(int, const void*, std::size_t, fabric::Whole) override {
     sender = std::this_thread::get_id();
     return true;
   }
-  bool receive(int, void*, std::size_t) override { return true; }
+  bool receive(int, void*, std::size_t, fabric::Whole) override { return true; }
   State test_oldest() override { return State::done; }
   void abandon() override {}
   void call_off() override {}

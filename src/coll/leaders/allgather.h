@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Allgather and Allgatherv over nodes: the blocks of each node's members meet on the node and pass
-// round the ring of leaders, packed. While a node's blocks are on their way, the members get those
-// that came before. A node may have several leaders for that, each of which has a part of all
-// nodes' blocks. Few bytes take as few messages as can be: each leader passes on all that
-// it has, which doubles each time (recursive doubling, or Bruck et al. 1997).
+// round the ring of leaders. Few bytes take as few messages as can be: each leader packs and passes
+// on all that it has, which doubles each time (recursive doubling, or Bruck et al. 1997).
 #pragma once
 
 #include "coll/leaders/packed.h"
+#include "coll/leaders/passed_round.h"
 
 namespace tutti::coll::leaders {
 
 // The blocks of this node's members come to `memory` of the leader.
 template <Fabric F, Wire W>
 Task gather_on_node(Members<F, W>& all, const Work& work, const Packed& packed, std::byte* memory) {
+  const int me = all.map.node();
   std::vector<Block> places;
-  if (all.leads()) places = packed.on_node(all.map.node(), memory);
+  if (all.leads()) places = packed.on_node(me, memory + packed.begin(me));
   const bool there =
       all.leads() && work.out[0].layout == nullptr && work.out[0].address == places[0].address;
   const Work own{.count = work.count,
@@ -56,69 +56,25 @@ Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
   }
 }
 
-// The blocks of this node's members come to `memory` of all of them.
-template <Fabric F, Wire W>
-Task spread_on_node(Members<F, W>& all, const Work& work, const Packed& packed, std::byte* memory) {
-  const std::vector<Block> places = packed.on_node(all.map.node(), memory);
-  const Work own{.count = work.count,
-                 .element_bytes = work.element_bytes,
-                 .stores = work.stores,
-                 .out = work.out,
-                 .in = places};
-  co_await on_node(all, work.count == 0 ? Collective::allgatherv : Collective::allgather, own);
-}
-
-// All members have this node's blocks in `memory`, and then those of all nodes. Each leader passes
-// on its part of them.
-template <Fabric F, Wire W>
-Task go_round(Members<F, W>& all, const Packed& packed, std::byte* memory) {
-  const int me = all.map.node(), nodes = all.map.nodes();
-  const int place = all.map.place_of(all.map.rank());
-  const std::size_t mean = packed.bytes() / static_cast<std::size_t>(nodes);
-  const int leaders = leaders_of(all.map, all.way, mean, all.way.block_part_bytes);
-  const Parts parts(all.way, 1, mean, leaders);
-  const auto node_at = [&](int back) { return (me + nodes - back) % nodes; };
-  const auto partner = [&](int back) {
-    return all.map.members(node_at(back))[static_cast<std::size_t>(place)];
-  };
-  const auto part = [&](int node, int leader) {
-    return parts.of({packed.begin(node), packed.bytes(node)}, leader);
-  };
-  for (int back = 1; back <= nodes; ++back) {
-    Ticket ticket = 0;
-    if (place < leaders && back < nodes) {
-      const Slice passed = part(node_at(back - 1), place), next = part(node_at(back), place);
-      (void)all.wire.send(partner(-1), memory + passed.begin, passed.count);
-      ticket = all.wire.receive(partner(1), memory + next.begin, next.count);
-    }
-    for (int leader = 0; leader < leaders && back > 1; ++leader) {
-      const Slice came = part(node_at(back - 1), leader);
-      co_await bcast_on_node(all, memory + came.begin, came.count,
-                             all.map.members(me)[static_cast<std::size_t>(leader)]);
-    }
-    if (ticket != 0) co_await all.wire.done(ticket);
-  }
-}
-
 template <Fabric F, Wire W>
 Task allgather(Members<F, W>& all, const Work& work) {
-  const int nodes = all.map.nodes();
   if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
   const Packed packed(all.map, work.in);
-  std::byte* const straight = packed.as_they_lie();
-  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
   Work gathered = work;
   if (!std::ranges::all_of(work.in,
                            [&](const Block& block) { return block.bytes == work.bytes(); }))
     gathered.count = 0;  // as of a Gatherv
-  if (packed.bytes() / static_cast<std::size_t>(nodes) <= limits::least_ring_blocks_bytes) {
-    co_await gather_on_node(all, gathered, packed, memory);
-    if (all.leads()) co_await pass_on_all(all, packed, memory);
-    co_await bcast_on_node(all, memory, packed.bytes());
-  } else {
-    co_await spread_on_node(all, gathered, packed, memory);
-    co_await go_round(all, packed, memory);
+  const int nodes = all.map.nodes();
+  if (packed.bytes() / static_cast<std::size_t>(nodes) > limits::least_ring_blocks_bytes) {
+    PassedRound<F, W> round(all, work.in, packed);
+    co_await round.run(gathered);
+    co_return;
   }
+  std::byte* const straight = packed.as_they_lie();
+  std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
+  co_await gather_on_node(all, gathered, packed, memory);
+  if (all.leads()) co_await pass_on_all(all, packed, memory);
+  co_await bcast_on_node(all, memory, packed.bytes());
   if (straight == nullptr)
     for (int node = 0; node < nodes; ++node) all.fabric.spend(packed.unpack(node, memory));
 }

@@ -212,7 +212,7 @@ class PackedExchange {
     }
     if (forwards_ && all_.leads()) co_await forward();
     if (!at_once) {
-      co_await pass();
+      co_await pass_on_node(all_, Collective::alltoall, work_);
       f.take(fabric::Route::mapped);  // from now on again
     }
     Step step = 0;
@@ -254,16 +254,6 @@ class PackedExchange {
     const std::byte* const at = memory_ + from + place_ * received_.bytes(node);
     all_.fabric.spend(received_.unpack_from(node, at));
   }
-  // What members of this node send each other.
-  Task pass() {
-    const std::vector<Block> out = sent_.blocks_of(all_.map.node());
-    const std::vector<Block> in = received_.blocks_of(all_.map.node());
-    Work own = work_;
-    own.in = in;
-    own.out = work_.in_place ? std::span(in) : std::span(out);
-    co_await on_node(all_, Collective::alltoall, own);
-  }
-
   Members<F, W>& all_;
   const Work& work_;
   std::size_t near_, place_;  // members of this node, and this one's place among them

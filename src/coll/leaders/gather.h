@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gather over nodes: the root speaks for its node. Each other leader gathers its node's blocks and
 // sends them to the root, packed. Few bytes go along a tree, so that nobody hears from many: each
-// leader passes on what its children send. More than a leader may hold goes as a Gatherv, in
-// pieces.
+// leader passes on what its children send. Large blocks pass no leader.
 #pragma once
 
-#include "coll/leaders/gatherv.h"
-#include "coll/leaders/packed.h"
+#include "coll/leaders/direct.h"
 
 namespace tutti::coll::leaders {
 
@@ -17,10 +15,7 @@ Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
   Ticket last = 0;
   for (const Branch& child : tree.children())
     last = all.wire.receive(child.leader, branches.begin(child), branches.bytes(child));
-  const std::vector<Block> blocks = packed.blocks_of(all.map.node());
-  Work own = all.staged(work);
-  own.in = blocks;
-  co_await on_node(all, Collective::gather, own);
+  co_await on_node_of_root<Collective::gather>(all, work);
   co_await all.wire.done(last);
   for (const Branch& child : tree.children())
     branches.each_copied(child, [&](int node, const std::byte* place) {
@@ -30,10 +25,8 @@ Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
 
 template <Fabric F, Wire W>
 Task gather(Members<F, W>& all, const Work& work) {
-  if (!fit_leaders(all.map, work)) {
-    Work large = work;
-    large.count = 0;  // as of a Gatherv
-    co_await gatherv(all, large);
+  if (work.bytes() >= all.way.direct_bytes) {
+    co_await directly<Collective::gather>(all, work);
     co_return;
   }
   const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));

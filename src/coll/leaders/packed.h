@@ -50,11 +50,6 @@ class Held {
   std::size_t bytes_, all_;
 };
 
-// Whether a leader may hold its node's blocks of a call; all members know that alike.
-[[nodiscard]] inline bool fit_leaders(const NodeMap& map, const Work& work) {
-  return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
-}
-
 // Blocks of as many bytes each, one behind the other.
 inline std::vector<Block> equal_places(std::byte* memory, std::size_t bytes, std::size_t count) {
   std::vector<Block> places;
@@ -81,6 +76,14 @@ template <Fabric F, Wire W>
                                         std::size_t bytes) {
   const bool straight = all.fabric.size() == 1 && block.layout == nullptr && block.bytes == bytes;
   return straight ? block.address : nullptr;
+}
+
+// Of one a rank, those of a node's members.
+[[nodiscard]] inline std::vector<Block> blocks_of(const NodeMap& map, int node,
+                                                  std::span<const Block> all) {
+  std::vector<Block> blocks;
+  for (const int rank : map.members(node)) blocks.push_back(all[static_cast<std::size_t>(rank)]);
+  return blocks;
 }
 
 // The places of `blocks`, one a rank, of which each has its own size.
@@ -111,10 +114,9 @@ class Packed {
     return most;
   }
 
-  // Those of a node's members, at `memory` or where the blocks themselves are.
-  [[nodiscard]] std::vector<Block> on_node(int node, std::byte* memory) const {
+  // Those of a node's members, from `next` on, or where the blocks themselves are.
+  [[nodiscard]] std::vector<Block> on_node(int node, std::byte* next) const {
     std::vector<Block> places;
-    std::byte* next = memory + begin(node);
     for (const int rank : map_.members(node)) {
       places.push_back({next, blocks_[index(rank)].bytes, nullptr});
       next += places.back().bytes;
@@ -122,9 +124,7 @@ class Packed {
     return places;
   }
   [[nodiscard]] std::vector<Block> blocks_of(int node) const {
-    std::vector<Block> blocks;
-    for (const int rank : map_.members(node)) blocks.push_back(blocks_[index(rank)]);
-    return blocks;
+    return leaders::blocks_of(map_, node, blocks_);
   }
 
   // All of these return how many bytes they have copied.

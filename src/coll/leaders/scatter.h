@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scatter over nodes: the root speaks for its node. It sends each other leader the blocks of that
 // node, packed. Few bytes go along a tree, so that nobody sends to many: each leader passes on what
-// is for its children. More than a leader may hold goes as a Scatterv, in pieces.
+// is for its children. Large blocks pass no leader.
 #pragma once
 
-#include "coll/leaders/packed.h"
-#include "coll/leaders/scatterv.h"
+#include "coll/leaders/direct.h"
 
 namespace tutti::coll::leaders {
 
@@ -19,19 +18,14 @@ Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree) {
         child, [&](int node, std::byte* place) { all.fabric.spend(packed.pack_to(node, place)); });
     last = all.wire.send(child.leader, branches.begin(child), branches.bytes(child));
   }
-  const std::vector<Block> blocks = packed.blocks_of(all.map.node());
-  Work own = all.staged(work);
-  own.out = blocks;
-  co_await on_node(all, Collective::scatter, own);
+  co_await on_node_of_root<Collective::scatter>(all, work);
   co_await all.wire.done(last);
 }
 
 template <Fabric F, Wire W>
 Task scatter(Members<F, W>& all, const Work& work) {
-  if (!fit_leaders(all.map, work)) {
-    Work large = work;
-    large.count = 0;  // as of a Scatterv
-    co_await scatterv(all, large);
+  if (work.bytes() >= all.way.direct_bytes) {
+    co_await directly<Collective::scatter>(all, work);
     co_return;
   }
   const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));

@@ -29,6 +29,9 @@ struct Way {
   std::size_t by_share_bytes = limits::summed_by_share_bytes;
   // Still larger ones go along a ring, of which this is a node's longest slice.
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
+  // Blocks of an Allgather in the mean, of ranks in turns over nodes, from which on each passes by
+  // itself.
+  std::size_t run_bytes = limits::least_run_bytes;
   // Leaders of each node, but at most the members of the smallest one. And how many bytes are worth
   // one: of what an Allreduce has for each node, and of a node's blocks in an Allgather or
   // Reduce_scatter.
@@ -45,6 +48,8 @@ struct Way {
   // Of a Gather or Scatter: up to so many bytes for each node, others pass them on. nullopt: as
   // coll/leaders/packed.h has it.
   std::optional<std::size_t> passed_bytes = std::nullopt;
+  // There, blocks of so many bytes and more pass no leader.
+  std::size_t direct_bytes = limits::least_direct_bytes;
   // Of a Reduce_scatter: up to so many bytes for each node, leaders exchange ranges of the vector.
   // A round of halving takes as long as it takes to start so many messages.
   std::size_t ranged_bytes = limits::summed_by_range_bytes;
@@ -54,7 +59,8 @@ struct Way {
 // Where ranks share cores, on any node: whoever waits for a message gives its core away, so fewer
 // of them take less time, and when one arrives says little. Nothing here may change which operands
 // of a sum meet first.
-inline constexpr Way on_shared_cores = {.round_starts = 1};
+inline constexpr Way on_shared_cores = {.direct_bytes = limits::least_shared_direct_bytes,
+                                        .round_starts = 1};
 // There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
 // few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
 [[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {

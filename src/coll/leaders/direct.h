@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks that ranks send to those of other nodes themselves, in pieces, of which a bounded number
+// is under way. Between members of a node blocks pass meanwhile, in a stage.
+//
+// In each round everyone has one partner, which has it as well. So in place a block has left before
+// another comes in its place. Rounds and pieces come in one order for all, and who has no message
+// in one goes on: whoever waits does so for a message that its partner starts before all later
+// ones.
+#pragma once
+
+#include <vector>
+
+#include "coll/leaders/packed.h"
+
+namespace tutti::coll::leaders {
+
+// Of one rank, in a call.
+template <Fabric F, Wire W>
+class DirectExchange {
+ public:
+  // Of blocks above `least` bytes, between nodes.
+  DirectExchange(Members<F, W>& all, const Work& work, std::size_t least,
+                 fabric::Whole whole = fabric::Whole::no)
+      : all_(all), work_(work), least_(least), whole_(whole) {
+    std::size_t longest = 1, packed = 0, unpacked = 0, sends = 0;
+    for (int q = 0; q < all.map.size(); ++q) {
+      if (is_near(q)) continue;
+      const Block &out = work.out[index(q)], &in = work.in[index(q)];
+      const std::size_t sent = length(out), received = length(in);
+      longest = std::max({longest, sent, received});
+      sends += sent;
+      if (is_packed(out)) packed = std::max(packed, sent);
+      if (in.layout != nullptr) unpacked = std::max(unpacked, received);
+    }
+    unpacked_at_ = round_up(std::min(packed, piece), 64);
+    place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece), 64);
+    // Some MPIs keep whole ones that come early, too.
+    const bool may_be_kept = whole_ == fabric::Whole::yes && sends > 0;
+    const std::size_t bytes = place_bytes_ == 0 && !may_be_kept ? limits::straight_under_way_bytes
+                                                                : limits::under_way_bytes;
+    under_way_.resize(
+        std::clamp(bytes / std::min(longest, piece), least_under_way, most_under_way));
+  }
+
+  [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
+
+  // `stage`: between members of this node, if anything is.
+  template <class Stage>
+  Task run(std::byte* memory, Stage stage) {
+    memory_ = memory;
+    while (started_ < under_way_.size() && start_next()) {
+    }
+    co_await stage();
+    while (ended_ < started_) {
+      Piece& oldest = under_way_[ended_ % under_way_.size()];
+      co_await all_.wire.done(oldest.ticket);
+      if (oldest.into != nullptr) unpack(*oldest.into, oldest.begin, oldest.packed, oldest.bytes);
+      ++ended_;
+      (void)start_next();
+    }
+  }
+
+ private:
+  static constexpr std::size_t piece = limits::wire_piece_bytes;
+  static constexpr std::size_t least_under_way = 4, most_under_way = 64;
+
+  // A piece to a partner, and one from it.
+  struct Piece {
+    Ticket ticket = 0;            // of the later message
+    const Block* into = nullptr;  // what it came for, if it has been received at `packed`
+    std::size_t begin = 0, bytes = 0;
+    const std::byte* packed = nullptr;
+  };
+
+  static std::size_t index(int q) { return static_cast<std::size_t>(q); }
+  [[nodiscard]] bool is_near(int q) const { return all_.map.node_of(q) == all_.map.node(); }
+  [[nodiscard]] bool is_packed(const Block& out) const {
+    return work_.in_place || out.layout != nullptr;
+  }
+  [[nodiscard]] std::size_t length(const Block& block) const {
+    return block.bytes > least_ ? block.bytes : 0;
+  }
+  [[nodiscard]] std::size_t left(const Block& block, std::size_t begin) const {
+    return begin < length(block) ? std::min(piece, block.bytes - begin) : 0;
+  }
+
+  // False: there are no more.
+  bool start_next() {
+    const int ranks = all_.map.size();
+    for (; round_ < ranks; ++round_, begin_ = 0) {
+      const int q = (round_ - all_.map.rank() + ranks) % ranks;
+      if (is_near(q)) continue;
+      if (left(work_.out[index(q)], begin_) + left(work_.in[index(q)], begin_) == 0) continue;
+      start(q, begin_);
+      begin_ += piece;
+      return true;
+    }
+    return false;
+  }
+
+  void start(int q, std::size_t begin) {
+    const std::size_t number = started_++ % under_way_.size();
+    Piece& next = under_way_[number];
+    next = {};
+    std::byte* const place = memory_ + number * place_bytes_;
+    const Block &out = work_.out[index(q)], &in = work_.in[index(q)];
+    if (const std::size_t bytes = left(out, begin); bytes > 0 && is_packed(out))
+      pack(place, out, begin, bytes);
+    if (const std::size_t bytes = left(in, begin); bytes > 0) {
+      if (in.layout != nullptr) next = {0, &in, begin, bytes, place + unpacked_at_};
+      next.ticket = all_.wire.receive(
+          q, in.layout != nullptr ? place + unpacked_at_ : in.address + begin, bytes, whole_);
+    }
+    if (const std::size_t bytes = left(out, begin); bytes > 0)
+      next.ticket = all_.wire.send(q, is_packed(out) ? place : out.address + begin, bytes, whole_);
+  }
+
+  Members<F, W>& all_;
+  const Work& work_;
+  std::size_t least_;
+  fabric::Whole whole_;           // each piece
+  std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
+  std::size_t started_ = 0, ended_ = 0;
+  std::size_t place_bytes_ = 0, unpacked_at_ = 0;
+  std::byte* memory_ = nullptr;
+  int round_ = 0;  // what comes next
+  std::size_t begin_ = 0;
+};
+
+// What the root of a Gather or Scatter does with its own node; nothing on another one.
+template <Collective collective, Fabric F, Wire W>
+Task on_node_of_root(Members<F, W>& all, const Work& work) {
+  const NodeMap& map = all.map;
+  if (map.node_of(work.root) != map.node()) co_return;
+  Work own = all.staged(work);
+  std::vector<Block> blocks;
+  if (work.root == map.rank()) {
+    std::span<const Block>& all_blocks = collective == Collective::gather ? own.in : own.out;
+    blocks = blocks_of(map, map.node(), all_blocks);
+    all_blocks = blocks;
+  }
+  co_await on_node(all, collective, own);
+}
+
+// A Gather or Scatter of large blocks.
+template <Collective collective, Fabric F, Wire W>
+Task directly(Members<F, W>& all, const Work& work) {
+  const NodeMap& map = all.map;
+  const auto ranks = static_cast<std::size_t>(map.size()),
+             root = static_cast<std::size_t>(work.root);
+  const bool to_root = collective == Collective::gather;
+  std::vector<Block> mine(ranks), none(ranks);
+  if (work.root != map.rank() && map.node_of(work.root) != map.node())
+    mine[root] = to_root ? work.out[0] : work.in[0];
+  Work direct;
+  if (work.root == map.rank()) {
+    direct.out = to_root ? none : work.out;
+    direct.in = to_root ? work.in : none;
+  } else {
+    direct.out = to_root ? mine : none;
+    direct.in = to_root ? none : mine;
+  }
+  // Others may be there before the root, or before one that receives, and send all they have.
+  DirectExchange<F, W> exchange(all, direct, 0, fabric::Whole::yes);
+  const std::size_t bytes = exchange.memory_bytes();
+  std::byte* const memory = bytes > 0 ? all.wire.scratch(bytes) : nullptr;
+  co_await exchange.run(memory, [&] { return on_node_of_root<collective>(all, work); });
+}
+
+}  // namespace tutti::coll::leaders

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The large blocks of an Allgather over nodes: those of each node's members pass round the ring of
+// leaders, of which a node may have several, each with a part of all nodes' blocks. While a node's
+// blocks are on their way, the members get those that came before.
+#pragma once
+
+#include "coll/leaders/packed.h"
+
+namespace tutti::coll::leaders {
+
+// As one rank has them. What passes at once is a run: of ranks that follow each other on each node,
+// and of short blocks, all of a leader's part of a node's blocks, else what it has of one block. A
+// run goes from where it lies to where it is to lie. Only a rank where it lies in pieces needs
+// memory, for the blocks of two nodes in turn.
+template <Fabric F, Wire W>
+class PassedRound {
+ public:
+  // `packed` is of `blocks`.
+  PassedRound(Members<F, W>& all, std::span<const Block> blocks, const Packed& packed)
+      : all_(all),
+        blocks_(blocks),
+        packed_(packed),
+        place_(all.map.place_of(all.map.rank())),
+        mean_(packed.bytes() / static_cast<std::size_t>(all.map.nodes())),
+        leaders_(leaders_of(all.map, all.way, mean_, all.way.block_part_bytes)),
+        parts_(all.way, 1, mean_, leaders_),
+        by_block_(!all.map.in_order() && packed.bytes() / blocks.size() >= all.way.run_bytes),
+        all_lie_(packed.as_they_lie()),
+        each_lies_(by_block_ &&
+                   std::ranges::all_of(blocks, [](const Block& b) { return !b.layout; })) {
+    if (all_lie_ != nullptr || each_lies_) return;
+    for (int node = 0; node < all.map.nodes(); ++node)
+      room_ = std::max(room_, round_up(packed.bytes(node), page_bytes));
+    memory_ = all.wire.scratch(2 * room_);
+  }
+
+  // `work`: the call, with a count only if all blocks are as long.
+  Task run(const Work& work) {
+    co_await spread_own(work);
+    const int nodes = all_.map.nodes();
+    for (int back = 1; back <= nodes; ++back) {
+      Ticket last = 0;
+      if (place_ < leaders_ && back < nodes) {
+        for (const Run& run : runs(back - 1, place_))
+          last = all_.wire.send(partner(-1), run.address, run.bytes);
+        for (const Run& run : runs(back, place_))
+          last = all_.wire.receive(partner(1), run.address, run.bytes);
+      }
+      if (back > 1) co_await spread(back - 1);
+      if (last != 0) co_await all_.wire.done(last);
+    }
+  }
+
+ private:
+  // Nodes are counted backwards from this one, as they pass.
+  [[nodiscard]] int node_at(int back) const {
+    return (all_.map.node() + all_.map.nodes() - back) % all_.map.nodes();
+  }
+  // Who has this leader's part there.
+  [[nodiscard]] int partner(int back) const {
+    return all_.map.members(node_at(back))[static_cast<std::size_t>(place_)];
+  }
+  // Where that position of the node's blocks is.
+  [[nodiscard]] std::byte* at(int back, std::size_t position) const {
+    if (all_lie_ != nullptr) return all_lie_ + position;
+    const std::size_t begin = packed_.begin(node_at(back));
+    return memory_ + static_cast<std::size_t>(back % 2) * room_ + (position - begin);
+  }
+
+  struct Run {
+    std::byte* address;
+    std::size_t bytes;
+  };
+  // What that leader passes of a node's blocks; all members find the same lengths.
+  [[nodiscard]] std::vector<Run> runs(int back, int leader) const {
+    const int node = node_at(back);
+    const Slice part = parts_.of({packed_.begin(node), packed_.bytes(node)}, leader);
+    if (!by_block_) return {{at(back, part.begin), part.count}};
+    std::vector<Run> runs;
+    std::size_t begin = packed_.begin(node);
+    for (const int rank : all_.map.members(node)) {
+      const Block& block = blocks_[static_cast<std::size_t>(rank)];
+      const Slice run = overlap({begin, block.bytes}, part);
+      if (run.count > 0)
+        runs.push_back(
+            {each_lies_ ? block.address + (run.begin - begin) : at(back, run.begin), run.count});
+      begin += block.bytes;
+    }
+    return runs;
+  }
+
+  // The blocks of this node's members come to all of them.
+  Task spread_own(const Work& work) {
+    const int me = all_.map.node();
+    const std::vector<Block> places =
+        each_lies_ ? packed_.blocks_of(me) : packed_.on_node(me, at(0, packed_.begin(me)));
+    const Work own{.count = work.count,
+                   .element_bytes = work.element_bytes,
+                   .stores = work.stores,
+                   .out = work.out,
+                   .in = places};
+    co_await on_node(all_, work.count == 0 ? Collective::allgatherv : Collective::allgather, own);
+    take(0);
+  }
+
+  // The blocks of another node, which have come to the leaders, do so.
+  Task spread(int back) {
+    const std::span<const int> members = all_.map.members(all_.map.node());
+    for (int leader = 0; leader < leaders_; ++leader)
+      for (const Run& run : runs(back, leader))
+        co_await bcast_on_node(all_, run.address, run.bytes,
+                               members[static_cast<std::size_t>(leader)]);
+    take(back);
+  }
+
+  // From memory to where they are to lie.
+  void take(int back) {
+    if (memory_ == nullptr) return;
+    const int node = node_at(back);
+    all_.fabric.spend(packed_.unpack_from(node, at(back, packed_.begin(node))));
+  }
+
+  Members<F, W>& all_;
+  std::span<const Block> blocks_;
+  const Packed& packed_;
+  int place_;         // among the members of this node
+  std::size_t mean_;  // bytes of a node
+  int leaders_;
+  Parts parts_;
+  bool by_block_;
+  std::byte* all_lie_;  // where all blocks do, one behind the other, node by node
+  bool each_lies_;      // without gaps
+  std::size_t room_ = 0;
+  std::byte* memory_ = nullptr;
+};
+
+}  // namespace tutti::coll::leaders

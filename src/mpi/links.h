@@ -105,9 +105,6 @@ class TaggedMessages : public fabric::Messages {
   fabric::Cut cut_;
   // What was sent to each member since one waited for it to receive that, in bytes.
   std::vector<std::uint32_t> unreceived_;
-  // An empty message is received here: without room Intel MPI waits for ever where a long one
-  // comes.
-  std::array<std::byte, 64> surplus_;
   std::deque<Part> parts_;
   os::Occasion looking_{20};
   std::size_t next_look_ = 0;

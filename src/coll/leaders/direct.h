@@ -80,8 +80,11 @@ class DirectExchange {
   [[nodiscard]] std::size_t length(const Block& block) const {
     return block.bytes > least_ ? block.bytes : 0;
   }
-  [[nodiscard]] std::size_t left(const Block& block, std::size_t begin) const {
-    return begin < length(block) ? std::min(piece, block.bytes - begin) : 0;
+  // Whether a piece begins there. The last one of those that are sent whole is shorter than the
+  // others, if need be empty: so the pieces of one length never begin those of another.
+  [[nodiscard]] bool begins(const Block& block, std::size_t begin) const {
+    const std::size_t bytes = length(block);
+    return begin < bytes || (whole_ == fabric::Whole::yes && bytes > 0 && begin == bytes);
   }
 
   // False: there are no more.
@@ -90,7 +93,7 @@ class DirectExchange {
     for (; round_ < ranks; ++round_, begin_ = 0) {
       const int q = (round_ - all_.map.rank() + ranks) % ranks;
       if (is_near(q)) continue;
-      if (left(work_.out[index(q)], begin_) + left(work_.in[index(q)], begin_) == 0) continue;
+      if (!begins(work_.out[index(q)], begin_) && !begins(work_.in[index(q)], begin_)) continue;
       start(q, begin_);
       begin_ += piece;
       return true;
@@ -104,15 +107,18 @@ class DirectExchange {
     next = {};
     std::byte* const place = memory_ + number * place_bytes_;
     const Block &out = work_.out[index(q)], &in = work_.in[index(q)];
-    if (const std::size_t bytes = left(out, begin); bytes > 0 && is_packed(out))
-      pack(place, out, begin, bytes);
-    if (const std::size_t bytes = left(in, begin); bytes > 0) {
+    const auto bytes_of = [&](const Block& block) { return std::min(piece, block.bytes - begin); };
+    const bool sends = begins(out, begin);
+    if (sends && is_packed(out)) pack(place, out, begin, bytes_of(out));
+    if (begins(in, begin)) {
+      const std::size_t bytes = bytes_of(in);
       if (in.layout != nullptr) next = {0, &in, begin, bytes, place + unpacked_at_};
       next.ticket = all_.wire.receive(
           q, in.layout != nullptr ? place + unpacked_at_ : in.address + begin, bytes, whole_);
     }
-    if (const std::size_t bytes = left(out, begin); bytes > 0)
-      next.ticket = all_.wire.send(q, is_packed(out) ? place : out.address + begin, bytes, whole_);
+    if (sends)
+      next.ticket =
+          all_.wire.send(q, is_packed(out) ? place : out.address + begin, bytes_of(out), whole_);
   }
 
   Members<F, W>& all_;

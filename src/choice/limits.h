@@ -181,8 +181,8 @@ inline constexpr std::size_t forwarded_alltoall_bytes = 256;
 // are, which always has the room. A second message would cost more.
 inline constexpr std::size_t rider_bytes = 1 * kib;
 // Of blocks that ranks send each other themselves so many bytes are under way at once, where they
-// pass through memory of the rank; and more where they do not, so that a rank whose partner is late
-// goes on with others.
+// pass through memory of the rank, or are not to come early; and more where they do not, so that a
+// rank whose partner is late goes on with others.
 inline constexpr std::size_t under_way_bytes = 1024 * kib;
 inline constexpr std::size_t straight_under_way_bytes = 16 * under_way_bytes;
 // So many bytes of a node for others are worth a turn of their own in an Alltoall: fewer cost more

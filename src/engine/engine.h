@@ -98,11 +98,11 @@ class Team {
   // will then meet.
   [[nodiscard]] virtual const char* leaves(Collective collective, const coll::Work& work) = 0;
 
-  // For a team of several nodes. The first is a call that all members make before any other. It
-  // tries messages of `bytes` between the nodes, each as one and in parts of so many bytes, and all
-  // of them find the same. After an error, which run() will then meet, it has found nothing. After
-  // it, or instead of it, all of them say how messages are to be cut, and what is to be the least
-  // piece of a pipeline, before the next call; 0: as it is.
+  // For a team of several nodes. The first is a call that all members make, for some lengths,
+  // before any other. It tries messages of `bytes` between the nodes, each as one and in parts of
+  // so many bytes, and all of them find the same. After an error, which run() will then meet, it
+  // has found nothing. After it, or instead of it, all of them say how messages are to be cut, and
+  // what is to be the least piece of a pipeline, before the next call; 0: as it is.
   [[nodiscard]] virtual MessageTrial try_messages(std::size_t bytes, std::size_t part_bytes) = 0;
   virtual void shape_messages(const fabric::Cut& cut, std::size_t least_piece) = 0;
 

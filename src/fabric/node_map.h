@@ -31,6 +31,8 @@ class NodeMap {
     return std::span(places_->members)
         .subspan(begin, static_cast<std::size_t>(before(node + 1)) - begin);
   }
+  // All ranks, node by node.
+  [[nodiscard]] std::span<const std::int32_t> members() const { return places_->members; }
   // Where in members() of its node a rank is.
   [[nodiscard]] int place_of(int rank) const {
     return places_->place_of[static_cast<std::size_t>(rank)];

@@ -51,8 +51,9 @@ void Tags::release(int tag) {
 
 namespace {
 
-// An empty message is received here. A piece of a longer one that comes instead, as sizes do not
-// match, has room: without, Intel MPI waits for ever, and Open MPI writes where there is none.
+// An empty message is received here. A longer one may come instead, as sizes do not match. Without
+// room Intel MPI waits for ever then, and Open MPI writes where there is none. This has room for a
+// piece of a pipeline.
 std::byte g_surplus[limits::wire_piece_bytes];
 
 }  // namespace

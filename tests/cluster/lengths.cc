@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rank 1 of two sends `sent` KiB in a Gather, and rank 0 has room for `room` KiB: the arguments.
-// Rank 0 then prints "lengths: error" or "lengths: none".
+// lengths SENT ROOM [ROOT]: in a Gather the root has room for ROOM KiB from each rank, and every
+// other rank, none of which is on its node, sends SENT. The root then prints "lengths: error" or
+// "lengths: none".
 #include <mpi.h>
 #include <unistd.h>
 
@@ -12,16 +13,24 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const int sent = 1024 * std::atoi(argv[1]), room = 1024 * std::atoi(argv[2]);
-  int rank;
+  const int root = argc > 3 ? std::atoi(argv[3]) : 0;
+  int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Barrier(MPI_COMM_WORLD);
-  std::vector<char> mine(rank == 0 ? room : sent), all(2 * room);
+  const bool near = rank % 2 == root % 2;
+  std::vector<char> mine(near ? room : sent), all(std::size_t{1} * size * room);
   const int code = MPI_Gather(mine.data(), static_cast<int>(mine.size()), MPI_CHAR, all.data(),
-                              room, MPI_CHAR, 0, MPI_COMM_WORLD);
-  if (rank == 0) {
+                              room, MPI_CHAR, root, MPI_COMM_WORLD);
+  if (rank == root) {
     std::printf("lengths: %s\n", code != MPI_SUCCESS ? "error" : "none");
     std::fflush(stdout);
+  } else {
+    // The root is to say it first, and ends all of them. To tell them of it Intel MPI has to
+    // connect.
+    const double began = MPI_Wtime();
+    for (int flag; MPI_Wtime() - began < 3; ::usleep(1000))
+      MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   }
-  if (rank == 1) ::sleep(3);  // rank 0 is to say it first, and ends both
   MPI_Abort(MPI_COMM_WORLD, 0);
 }

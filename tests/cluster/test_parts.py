@@ -8,7 +8,7 @@ import re
 import pytest
 from cluster import Cluster
 from rig.mpis import MAIN, Mpi
-from spanning import ALONE, SHORT, UNEQUAL, changed_on, variables
+from spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
 
 mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 CHOSEN = re.compile(
@@ -63,5 +63,16 @@ def test_another_length(cluster: Cluster, mpi: Mpi, sent: int, room: int) -> Non
     """A message whose length is not the one that is awaited is an error, wherever it is cut."""
     words = [str(mpi.compile("../cluster/lengths.cc")), str(sent), str(room)]
     found = cluster.run(mpi, ALONE, words, variables(mpi, TUTTI_MESSAGE="48K"), limit_s=15)
+    said = "error" if sent != room else "none"
+    assert f"lengths: {said}" in found.output, found.output[-2000:]
+
+
+@mpis
+@pytest.mark.parametrize(("sent", "room"), [(256, 1024), (1024, 256), (512, 1024), (512, 512)])
+@pytest.mark.parametrize("root", [0, 3])
+def test_another_way(cluster: Cluster, mpi: Mpi, sent: int, room: int, root: int) -> None:
+    """So where one side lets its leader speak for it and the other one does not."""
+    words = [str(mpi.compile("../cluster/lengths.cc")), str(sent), str(room), str(root)]
+    found = cluster.run(mpi, CYCLIC, words, variables(mpi), limit_s=15)
     said = "error" if sent != room else "none"
     assert f"lengths: {said}" in found.output, found.output[-2000:]

@@ -6,6 +6,10 @@
 // another comes in its place. Rounds and pieces come in one order for all, and who has no message
 // in one goes on: whoever waits does so for a message that its partner starts before all later
 // ones.
+//
+// The root of a Gather or Scatter alone has several partners. Where sizes do not match, others may
+// let their leaders speak for them. So the root has leaders first, and pieces have a length that
+// no message of a leader is likely to have.
 #pragma once
 
 #include <vector>
@@ -21,7 +25,11 @@ class DirectExchange {
   // Of blocks above `least` bytes, between nodes.
   DirectExchange(Members<F, W>& all, const Work& work, std::size_t least,
                  fabric::Whole whole = fabric::Whole::no)
-      : all_(all), work_(work), least_(least), whole_(whole) {
+      : all_(all),
+        work_(work),
+        least_(least),
+        whole_(whole),
+        piece_(limits::wire_piece_bytes - (whole == fabric::Whole::yes ? 64 : 0)) {
     std::size_t longest = 1, packed = 0, unpacked = 0, sends = 0;
     for (int q = 0; q < all.map.size(); ++q) {
       if (is_near(q)) continue;
@@ -32,14 +40,14 @@ class DirectExchange {
       if (is_packed(out)) packed = std::max(packed, sent);
       if (in.layout != nullptr) unpacked = std::max(unpacked, received);
     }
-    unpacked_at_ = round_up(std::min(packed, piece), 64);
-    place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece), 64);
+    unpacked_at_ = round_up(std::min(packed, piece_), 64);
+    place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece_), 64);
     // Some MPIs keep whole ones that come early, too.
     const bool may_be_kept = whole_ == fabric::Whole::yes && sends > 0;
     const std::size_t bytes = place_bytes_ == 0 && !may_be_kept ? limits::straight_under_way_bytes
                                                                 : limits::under_way_bytes;
     under_way_.resize(
-        std::clamp(bytes / std::min(longest, piece), least_under_way, most_under_way));
+        std::clamp(bytes / std::min(longest, piece_), least_under_way, most_under_way));
   }
 
   [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
@@ -61,7 +69,6 @@ class DirectExchange {
   }
 
  private:
-  static constexpr std::size_t piece = limits::wire_piece_bytes;
   static constexpr std::size_t least_under_way = 4, most_under_way = 64;
 
   // A piece to a partner, and one from it.
@@ -87,15 +94,20 @@ class DirectExchange {
     return begin < bytes || (whole_ == fabric::Whole::yes && bytes > 0 && begin == bytes);
   }
 
+  [[nodiscard]] int partner(int round) const {
+    const int ranks = all_.map.size();
+    return whole_ == fabric::Whole::yes ? all_.map.members()[index(round)]
+                                        : (round - all_.map.rank() + ranks) % ranks;
+  }
+
   // False: there are no more.
   bool start_next() {
-    const int ranks = all_.map.size();
-    for (; round_ < ranks; ++round_, begin_ = 0) {
-      const int q = (round_ - all_.map.rank() + ranks) % ranks;
+    for (; round_ < all_.map.size(); ++round_, begin_ = 0) {
+      const int q = partner(round_);
       if (is_near(q)) continue;
       if (!begins(work_.out[index(q)], begin_) && !begins(work_.in[index(q)], begin_)) continue;
       start(q, begin_);
-      begin_ += piece;
+      begin_ += piece_;
       return true;
     }
     return false;
@@ -107,7 +119,7 @@ class DirectExchange {
     next = {};
     std::byte* const place = memory_ + number * place_bytes_;
     const Block &out = work_.out[index(q)], &in = work_.in[index(q)];
-    const auto bytes_of = [&](const Block& block) { return std::min(piece, block.bytes - begin); };
+    const auto bytes_of = [&](const Block& block) { return std::min(piece_, block.bytes - begin); };
     const bool sends = begins(out, begin);
     if (sends && is_packed(out)) pack(place, out, begin, bytes_of(out));
     if (begins(in, begin)) {
@@ -124,7 +136,8 @@ class DirectExchange {
   Members<F, W>& all_;
   const Work& work_;
   std::size_t least_;
-  fabric::Whole whole_;           // each piece
+  fabric::Whole whole_;           // each piece; of a Gather or Scatter
+  std::size_t piece_;             // bytes
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
   std::size_t started_ = 0, ended_ = 0;
   std::size_t place_bytes_ = 0, unpacked_at_ = 0;
@@ -148,7 +161,13 @@ Task on_node_of_root(Members<F, W>& all, const Work& work) {
   co_await on_node(all, collective, own);
 }
 
-// A Gather or Scatter of large blocks.
+// Whether blocks of a Gather or Scatter pass no leader; all members know that alike.
+[[nodiscard]] inline bool go_directly(const NodeMap& map, const Way& way, const Work& work) {
+  return work.bytes() >= way.direct_bytes ||
+         static_cast<std::size_t>(map.largest()) * work.bytes() > limits::most_packed_bytes;
+}
+
+// Such a Gather or Scatter.
 template <Collective collective, Fabric F, Wire W>
 Task directly(Members<F, W>& all, const Work& work) {
   const NodeMap& map = all.map;

@@ -25,7 +25,7 @@ Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
 
 template <Fabric F, Wire W>
 Task gather(Members<F, W>& all, const Work& work) {
-  if (work.bytes() >= all.way.direct_bytes) {
+  if (go_directly(all.map, all.way, work)) {
     co_await directly<Collective::gather>(all, work);
     co_return;
   }

@@ -8,10 +8,10 @@
 
 namespace tutti::coll::leaders {
 
-// As one rank has them. What passes at once is a run: of ranks that follow each other on each node,
-// and of short blocks, all of a leader's part of a node's blocks, else what it has of one block. A
-// run goes from where it lies to where it is to lie. Only a rank where it lies in pieces needs
-// memory, for the blocks of two nodes in turn.
+// As one rank has them. A run is what one message has. Where the ranks of each node follow each
+// other, or a block is short, it is all of a leader's part of a node's blocks, else what the leader
+// has of one block. A run goes from where it lies to where it is to lie. A rank whose runs lie in
+// several places needs memory: for the blocks of two nodes in turn, or for all if they are fewer.
 template <Fabric F, Wire W>
 class PassedRound {
  public:
@@ -24,14 +24,19 @@ class PassedRound {
         mean_(packed.bytes() / static_cast<std::size_t>(all.map.nodes())),
         leaders_(leaders_of(all.map, all.way, mean_, all.way.block_part_bytes)),
         parts_(all.way, 1, mean_, leaders_),
-        by_block_(!all.map.in_order() && packed.bytes() / blocks.size() >= all.way.run_bytes),
-        all_lie_(packed.as_they_lie()),
-        each_lies_(by_block_ &&
-                   std::ranges::all_of(blocks, [](const Block& b) { return !b.layout; })) {
-    if (all_lie_ != nullptr || each_lies_) return;
+        by_block_(!all.map.in_order() &&
+                  std::ranges::none_of(blocks,
+                                       [&](const Block& block) {
+                                         return block.bytes > 0 && block.bytes < all.way.run_bytes;
+                                       })),
+        straight_(packed.as_they_lie()),
+        blocks_lie_(by_block_ &&
+                    std::ranges::all_of(blocks, [](const Block& b) { return !b.layout; })) {
+    if (straight_ != nullptr || blocks_lie_) return;
     for (int node = 0; node < all.map.nodes(); ++node)
       room_ = std::max(room_, round_up(packed.bytes(node), page_bytes));
-    memory_ = all.wire.scratch(2 * room_);
+    in_turn_ = 2 * room_ < packed.bytes();
+    memory_ = all.wire.scratch(in_turn_ ? 2 * room_ : packed.bytes());
   }
 
   // `work`: the call, with a count only if all blocks are as long.
@@ -42,9 +47,9 @@ class PassedRound {
       Ticket last = 0;
       if (place_ < leaders_ && back < nodes) {
         for (const Run& run : runs(back - 1, place_))
-          last = all_.wire.send(partner(-1), run.address, run.bytes);
+          last = all_.wire.send(partner(-1), run.address, run.bytes, run.whole);
         for (const Run& run : runs(back, place_))
-          last = all_.wire.receive(partner(1), run.address, run.bytes);
+          last = all_.wire.receive(partner(1), run.address, run.bytes, run.whole);
       }
       if (back > 1) co_await spread(back - 1);
       if (last != 0) co_await all_.wire.done(last);
@@ -62,7 +67,8 @@ class PassedRound {
   }
   // Where that position of the node's blocks is.
   [[nodiscard]] std::byte* at(int back, std::size_t position) const {
-    if (all_lie_ != nullptr) return all_lie_ + position;
+    if (straight_ != nullptr) return straight_ + position;
+    if (!in_turn_) return memory_ + position;
     const std::size_t begin = packed_.begin(node_at(back));
     return memory_ + static_cast<std::size_t>(back % 2) * room_ + (position - begin);
   }
@@ -70,20 +76,23 @@ class PassedRound {
   struct Run {
     std::byte* address;
     std::size_t bytes;
+    fabric::Whole whole;
   };
-  // What that leader passes of a node's blocks; all members find the same lengths.
+  // What that leader passes of a node's blocks; all members find the same lengths. The MPI of a
+  // late leader is not to keep many.
   [[nodiscard]] std::vector<Run> runs(int back, int leader) const {
     const int node = node_at(back);
     const Slice part = parts_.of({packed_.begin(node), packed_.bytes(node)}, leader);
-    if (!by_block_) return {{at(back, part.begin), part.count}};
+    const auto whole = fabric::Whole{part.count > limits::most_cut_bytes};
+    if (!by_block_) return {{at(back, part.begin), part.count, whole}};
     std::vector<Run> runs;
     std::size_t begin = packed_.begin(node);
     for (const int rank : all_.map.members(node)) {
       const Block& block = blocks_[static_cast<std::size_t>(rank)];
       const Slice run = overlap({begin, block.bytes}, part);
       if (run.count > 0)
-        runs.push_back(
-            {each_lies_ ? block.address + (run.begin - begin) : at(back, run.begin), run.count});
+        runs.push_back({blocks_lie_ ? block.address + (run.begin - begin) : at(back, run.begin),
+                        run.count, whole});
       begin += block.bytes;
     }
     return runs;
@@ -93,7 +102,7 @@ class PassedRound {
   Task spread_own(const Work& work) {
     const int me = all_.map.node();
     const std::vector<Block> places =
-        each_lies_ ? packed_.blocks_of(me) : packed_.on_node(me, at(0, packed_.begin(me)));
+        blocks_lie_ ? packed_.blocks_of(me) : packed_.on_node(me, at(0, packed_.begin(me)));
     const Work own{.count = work.count,
                    .element_bytes = work.element_bytes,
                    .stores = work.stores,
@@ -128,8 +137,9 @@ class PassedRound {
   int leaders_;
   Parts parts_;
   bool by_block_;
-  std::byte* all_lie_;  // where all blocks do, one behind the other, node by node
-  bool each_lies_;      // without gaps
+  std::byte* straight_;  // where all blocks lie one behind the other, node by node, if they do
+  bool blocks_lie_;      // each of them without gaps
+  bool in_turn_ = false;
   std::size_t room_ = 0;
   std::byte* memory_ = nullptr;
 };

@@ -24,7 +24,7 @@ Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree) {
 
 template <Fabric F, Wire W>
 Task scatter(Members<F, W>& all, const Work& work) {
-  if (work.bytes() >= all.way.direct_bytes) {
+  if (go_directly(all.map, all.way, work)) {
     co_await directly<Collective::scatter>(all, work);
     co_return;
   }

@@ -29,7 +29,7 @@ struct Way {
   std::size_t by_share_bytes = limits::summed_by_share_bytes;
   // Still larger ones go along a ring, of which this is a node's longest slice.
   std::size_t slice_bytes = limits::most_ring_slice_bytes;
-  // Blocks of an Allgather in the mean, of ranks in turns over nodes, from which on each passes by
+  // Of an Allgather of ranks in turns over nodes: the shortest block from which on each passes by
   // itself.
   std::size_t run_bytes = limits::least_run_bytes;
   // Leaders of each node, but at most the members of the smallest one. And how many bytes are worth

@@ -30,22 +30,23 @@ class DirectExchange {
         least_(least),
         whole_(whole),
         piece_(limits::wire_piece_bytes - (whole == fabric::Whole::yes ? 64 : 0)) {
-    std::size_t longest = 1, packed = 0, unpacked = 0, sends = 0;
+    std::size_t longest = 1, packed = 0, unpacked = 0;
+    int receivers = 0;
     for (int q = 0; q < all.map.size(); ++q) {
       if (is_near(q)) continue;
       const Block &out = work.out[index(q)], &in = work.in[index(q)];
       const std::size_t sent = length(out), received = length(in);
       longest = std::max({longest, sent, received});
-      sends += sent;
+      receivers += sent > 0;
       if (is_packed(out)) packed = std::max(packed, sent);
       if (in.layout != nullptr) unpacked = std::max(unpacked, received);
     }
     unpacked_at_ = round_up(std::min(packed, piece_), 64);
     place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece_), 64);
-    // Some MPIs keep whole ones that come early, too.
-    const bool may_be_kept = whole_ == fabric::Whole::yes && sends > 0;
-    const std::size_t bytes = place_bytes_ == 0 && !may_be_kept ? limits::straight_under_way_bytes
-                                                                : limits::under_way_bytes;
+    // Some MPIs keep whole ones, too, that come early: to a root, from many.
+    const bool to_root = whole_ == fabric::Whole::yes && receivers == 1;
+    const std::size_t bytes =
+        place_bytes_ == 0 && !to_root ? limits::straight_under_way_bytes : limits::under_way_bytes;
     under_way_.resize(
         std::clamp(bytes / std::min(longest, piece_), least_under_way, most_under_way));
   }

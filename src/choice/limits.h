@@ -154,10 +154,10 @@ inline constexpr std::size_t least_ring_blocks_bytes = 16 * kib;
 // MiB take 0.38 to 1.09 times what they take packed; of 4 KiB up to 1.17 times.
 inline constexpr std::size_t least_run_bytes = 8 * kib;
 // Blocks of a Gather or Scatter of so many bytes and more pass no leader. Simulated on 2 to 16
-// nodes, 256 KiB to 4 MiB then take 0.77 to 1.00 times as long. In the rig, two hosts of a rank,
+// nodes, 256 KiB to 4 MiB then take 0.76 to 1.00 times as long. In the rig, two hosts of a rank,
 // 64 KiB would take 1.2 to 1.4 times as long, as sender and receiver meet first. Where ranks share
 // cores, each that sends itself needs its turn: 64 and 256 KiB would take 0.8 to 2.0 times as long;
-// a Gather of 512 KiB and 1 MiB takes 0.55 to 0.80 times, a Scatter 0.9 to 1.2 times.
+// 512 KiB and 1 MiB take 0.5 to 1.1 times.
 inline constexpr std::size_t least_direct_bytes = 256 * kib;
 inline constexpr std::size_t least_shared_direct_bytes = 512 * kib;
 // Few blocks of a Gather or Scatter pass other nodes, so that the root starts fewer messages. A

@@ -478,6 +478,9 @@ int forked_in_handler = -1;
 
 // As those do that start a debugger. SIGSTKSZ was 8 KiB for long.
 TEST(CommonsFork, WorksOnTheSmallStackOfASignalHandler) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "it needs more stack";
+#endif
   unsigned char* block = take(mib);
   write_pattern(block, mib, 1);
   constexpr std::size_t stack_bytes = 8 * kib;

@@ -286,8 +286,7 @@ MessageTrial TeamMember::try_messages(std::size_t bytes, std::size_t part_bytes)
   if (rank() == 0)
     log::info(
         "messages of %zu KiB between nodes go %s: in parts of %zu KiB they take %.2f times as "
-        "long; "
-        "%zu KiB are sent while a message starts",
+        "long; %zu KiB are sent while a message starts",
         bytes / limits::kib, found.parts_as_fast ? "in parts" : "as one", part_bytes / limits::kib,
         parts_ns / whole_ns, found.start_bytes / limits::kib);
   return found;

@@ -5,23 +5,15 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
+
+#include "../mpi/proc.h"
 
 namespace {
 
 constexpr int calls = 400, ints = 64 * 1024, seconds = 1;
 
-long resident_kib() {
-  long kib = 0;
-  char line[256];
-  std::FILE* const file = std::fopen("/proc/self/status", "r");
-  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr)
-    if (std::strncmp(line, "VmRSS:", 6) == 0) kib = std::atol(line + 6);
-  if (file != nullptr) std::fclose(file);
-  return kib;
-}
+long resident_kib() { return proc_kib("/proc/self/status", "VmRSS:"); }
 
 }  // namespace
 

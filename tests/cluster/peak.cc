@@ -6,21 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
-namespace {
+#include "../mpi/proc.h"
 
-long field(const char* name) {
-  char line[256];
-  long value = 0;
-  std::FILE* file = std::fopen("/proc/self/status", "r");
-  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr)
-    if (std::strncmp(line, name, std::strlen(name)) == 0)
-      value = std::atol(line + std::strlen(name));
-  if (file != nullptr) std::fclose(file);
-  return value;
-}
+namespace {
 
 // The highest that it was is forgotten.
 void begin_anew() {
@@ -33,10 +23,10 @@ void begin_anew() {
 template <class Call>
 void measure(const char* name, int rank, Call call) {
   MPI_Barrier(MPI_COMM_WORLD);
-  const long before = field("VmRSS:");
+  const long before = proc_kib("/proc/self/status", "VmRSS:");
   begin_anew();
   call();
-  long grown = field("VmHWM:") - before, most = 0;
+  long grown = proc_kib("/proc/self/status", "VmHWM:") - before, most = 0;
   MPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) std::printf("peak: %s %ld\n", name, most);
 }

@@ -8,32 +8,20 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
+
+#include "proc.h"
 
 namespace {
 
 int rank = 0, size = 0;
 
-long field(const char* path, const char* name) {
-  char line[256];
-  long value = 0;
-  std::FILE* file = std::fopen(path, "r");
-  while (file != nullptr && std::fgets(line, sizeof line, file) != nullptr)
-    if (std::strncmp(line, name, std::strlen(name)) == 0) {
-      value = std::atol(line + std::strlen(name));
-      break;
-    }
-  if (file != nullptr) std::fclose(file);
-  return value;
-}
-
 void say(const char* moment) {
   MPI_Barrier(MPI_COMM_WORLD);
-  const long resident = field("/proc/self/status", "VmRSS:"),
-             peak = field("/proc/self/status", "VmHWM:"),
-             share = field("/proc/self/smaps_rollup", "Pss:");
+  const long resident = proc_kib("/proc/self/status", "VmRSS:"),
+             peak = proc_kib("/proc/self/status", "VmHWM:"),
+             share = proc_kib("/proc/self/smaps_rollup", "Pss:");
   std::printf("contract: %s rank %d resident %ld peak %ld share %ld\n", moment, rank, resident,
               peak, share);
   std::fflush(stdout);

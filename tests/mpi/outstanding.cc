@@ -17,9 +17,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <string>
 #include <vector>
+
+#include "proc.h"
 
 namespace {
 
@@ -34,10 +34,7 @@ int threads() {
 // depends on whose small block happens to lie behind it.
 long resident_kib() {
   malloc_trim(0);
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("VmRSS:", 0) == 0) return std::atol(line.c_str() + 6);
-  return -1;
+  return proc_kib("/proc/self/status", "VmRSS:");
 }
 
 // Of a message to oneself, so that nobody else takes part.

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lengths SENT ROOM [ROOT]: in a Gather the root has room for ROOM KiB from each rank, and every
-// other rank, none of which is on its node, sends SENT. The root then prints "lengths: error" or
-// "lengths: none".
+// lengths FILE SENT ROOM [ROOT]: in a Gather the root has room for ROOM KiB from each rank, and
+// every other rank, none of which is on its node, sends SENT. The root then writes "error" or
+// "none" to FILE and ends all: a launcher that is told of an abort may lose what was printed before
+// it.
 #include <mpi.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <vector>
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const int sent = 1024 * std::atoi(argv[1]), room = 1024 * std::atoi(argv[2]);
-  const int root = argc > 3 ? std::atoi(argv[3]) : 0;
+  const int sent = 1024 * std::atoi(argv[2]), room = 1024 * std::atoi(argv[3]);
+  const int root = argc > 4 ? std::atoi(argv[4]) : 0;
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -23,8 +24,7 @@ int main(int argc, char** argv) {
   const int code = MPI_Gather(mine.data(), static_cast<int>(mine.size()), MPI_CHAR, all.data(),
                               room, MPI_CHAR, root, MPI_COMM_WORLD);
   if (rank == root) {
-    std::printf("lengths: %s\n", code != MPI_SUCCESS ? "error" : "none");
-    std::fflush(stdout);
+    std::ofstream(argv[1]) << (code != MPI_SUCCESS ? "error" : "none");
   } else {
     // The root is to say it first, and ends all of them. To tell them of it Intel MPI has to
     // connect.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from cluster import Cluster
@@ -57,22 +58,30 @@ def test_none_runs_ahead(cluster: Cluster, mpi: Mpi, message: str, calls: list[s
     assert grown < 8 * 1024 and wrong == 0, found
 
 
+def assert_noticed(
+    cluster: Cluster, mpi: Mpi, layout: object, said: Path, lengths: list[int], **options: str
+) -> None:
+    """An error if what is sent is not as long as what is awaited, and none otherwise."""
+    words = [str(mpi.compile("../cluster/lengths.cc")), str(said), *map(str, lengths)]
+    found = cluster.run(mpi, layout, words, variables(mpi, **options), limit_s=15)
+    assert said.exists(), found.output[-2000:]
+    sent, room, *_ = lengths
+    assert said.read_text() == ("error" if sent != room else "none"), found.output[-2000:]
+
+
 @mpis
 @pytest.mark.parametrize(("sent", "room"), [(96, 48), (48, 96), (96, 96), (48, 48)])
-def test_another_length(cluster: Cluster, mpi: Mpi, sent: int, room: int) -> None:
+def test_another_length(cluster: Cluster, mpi: Mpi, tmp_path: Path, sent: int, room: int) -> None:
     """A message whose length is not the one that is awaited is an error, wherever it is cut."""
-    words = [str(mpi.compile("../cluster/lengths.cc")), str(sent), str(room)]
-    found = cluster.run(mpi, ALONE, words, variables(mpi, TUTTI_MESSAGE="48K"), limit_s=15)
-    said = "error" if sent != room else "none"
-    assert f"lengths: {said}" in found.output, found.output[-2000:]
+    said = tmp_path / "said"
+    assert_noticed(cluster, mpi, ALONE, said, [sent, room], TUTTI_MESSAGE="48K")
 
 
 @mpis
 @pytest.mark.parametrize(("sent", "room"), [(256, 1024), (1024, 256), (512, 1024), (512, 512)])
 @pytest.mark.parametrize("root", [0, 3])
-def test_another_way(cluster: Cluster, mpi: Mpi, sent: int, room: int, root: int) -> None:
+def test_another_way(
+    cluster: Cluster, mpi: Mpi, tmp_path: Path, sent: int, room: int, root: int
+) -> None:
     """So where one side lets its leader speak for it and the other one does not."""
-    words = [str(mpi.compile("../cluster/lengths.cc")), str(sent), str(room), str(root)]
-    found = cluster.run(mpi, CYCLIC, words, variables(mpi), limit_s=15)
-    said = "error" if sent != room else "none"
-    assert f"lengths: {said}" in found.output, found.output[-2000:]
+    assert_noticed(cluster, mpi, CYCLIC, tmp_path / "said", [sent, room, root])

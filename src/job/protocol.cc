@@ -4,6 +4,6 @@
 
 namespace tutti::job {
 
-const char protocol[] = TUTTI_VERSION "-3";
+const char protocol[] = TUTTI_VERSION "-4";
 
 }  // namespace tutti::job

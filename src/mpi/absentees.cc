@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "engine/node.h"
 #include "job/job.h"
 
 namespace tutti::mpi {
@@ -20,41 +21,41 @@ Signing::~Signing() {
 }
 
 template <class H>
-bool Absentees<H>::all_are_here() {
+typename Absentees<H>::Known Absentees<H>::look_for_all() {
   const int world_rank = world_.rank();
   int size = 0;
   native_.comm_size(native_.world, &size);
-  if (size == 1) return true;
+  const Known self = engine::host_id();
+  if (size == 1) return self;
   const std::vector<int> near = job::neighbours_of(world_rank, size);
   job::Roll& roll = job::roll();
   const job::Roll::State state = roll.state(world_rank);
-  if (state == job::Roll::State::closed) return false;
-  int all = 1, theirs = 1;
+  if (state == job::Roll::State::closed) return some_missing;
+  Known all = self, theirs = some_missing;
   const bool asks = state == job::Roll::State::kept;
   const std::vector<bool> here = asks ? roll.present(near) : std::vector<bool>(near.size(), true);
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
   // Who has greeted has Tutti: what is said after that may take as long as it takes.
-  const auto with = [&](std::size_t i, const int* tell, int* hear) {
+  const auto with = [&](std::size_t i, const Known* tell, Known* hear) {
     if (here[i]) talk({&near[i], 1}, tell, hear, nullptr);
     return here[i];
   };
   // Both ends send at once: Open MPI looks for connections that others open every 10 ms only, as
   // long as it has opened none itself.
-  std::vector<int> greeted, greetings(near.size());
+  std::vector<int> greeted;
   for (std::size_t i = 0; i < near.size(); ++i)
     if (here[i]) greeted.push_back(near[i]);
+  std::vector<Known> greetings(greeted.size());
   // Others may have asked for one without Tutti, which takes longer.
   constexpr Doubt asked{15, "was told that it has Tutti"};
   constexpr Doubt cannot_ask{3, "cannot ask the launcher whether it has Tutti"};
-  talk(greeted, &all, greetings.data(), asks ? &asked : &cannot_ask);
-  for (std::size_t i = first_child; i < near.size(); ++i) {
-    if (!with(i, nullptr, &theirs)) theirs = 0;
-    all &= theirs;
-  }
+  talk(greeted, &self, greetings.data(), asks ? &asked : &cannot_ask);
+  for (std::size_t i = first_child; i < near.size(); ++i)
+    all = both(all, with(i, nullptr, &theirs) ? theirs : some_missing);
   const bool has_parent = first_child == 1 && with(0, &all, &theirs);
-  if (world_rank > 0) all = has_parent ? theirs : 0;
+  if (world_rank > 0) all = has_parent ? theirs : some_missing;
   for (std::size_t i = first_child; i < near.size(); ++i) (void)with(i, &all, nullptr);
-  if (all == 0 && !has_parent) {
+  if (all == some_missing && !has_parent) {
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
     absentees_ = roll.absentees(world_rank, ranks);
@@ -62,15 +63,15 @@ bool Absentees<H>::all_are_here() {
   if (!absentees_.empty())
     log::warn("%s, so all ranks leave everything to the MPI; `tutti env` prints what each needs",
               absentees_.c_str());
-  return all != 0;
+  return all;
 }
 
 // Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. Says whom it
 // waits for where there is doubt whether they answer. No receive of the program's is there yet.
 template <class H>
-void Absentees<H>::talk(std::span<const int> ranks, const int* tell, int* hear,
+void Absentees<H>::talk(std::span<const int> ranks, const Known* tell, Known* hear,
                         const Doubt* doubt) {
-  constexpr int tag = 32766, bytes = sizeof(int);
+  constexpr int tag = 32766, bytes = sizeof(Known);
   std::vector<H> sends(ranks.size(), native_.null_request), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (hear != nullptr)

@@ -4,12 +4,14 @@
 // first would meet Tutti's.
 //
 // On MPI_COMM_WORLD each rank looks its neighbours in a tree up in the roll, and talks to those
-// that are there. They greet each other, then what they know goes up, and what all know down again.
-// Whoever is not there is missed by a neighbour, in every part that the tree falls into. That is
-// two questions and four messages a rank, in the mean, whatever the number of ranks.
+// that are there. They greet each other, then what they know goes up, and what all know down again:
+// whether all are there, and whether they are on one host. Whoever is not there is missed by a
+// neighbour, in every part that the tree falls into. That is two questions and four messages a
+// rank, in the mean, whatever the number of ranks.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <ctime>
 #include <span>
 #include <string>
@@ -41,10 +43,13 @@ class Absentees {
   // Collective over MPI_COMM_WORLD, but only the ranks with Tutti take part. False: some have none,
   // so nobody uses it.
   bool call_the_roll() {
-    apart_ = !all_are_here();
+    found_ = look_for_all();
+    apart_ = found_ == some_missing;
     return !apart_;
   }
   [[nodiscard]] bool apart() const { return apart_; }
+  // Afterwards: all ranks of MPI_COMM_WORLD are on one host.
+  [[nodiscard]] bool on_one_host() const { return found_ != some_missing && found_ != on_several; }
   // Whether a communicator of sessions, without MPI_Init, has members without Tutti: each member
   // asks for all.
   [[nodiscard]] bool has_absentees(H comm, int size);
@@ -52,18 +57,27 @@ class Absentees {
   [[nodiscard]] const std::string& names() const { return absentees_; }
 
  private:
-  [[nodiscard]] bool all_are_here();
+  // What is known of some ranks: these, or the id of the host that all of them are on, which is
+  // odd.
+  using Known = std::uint64_t;
+  static constexpr Known some_missing = 0, on_several = 2;
+  [[nodiscard]] static Known both(Known some, Known others) {
+    if (some == some_missing || others == some_missing) return some_missing;
+    return some == others ? some : on_several;
+  }
+  [[nodiscard]] Known look_for_all();
   struct Doubt {
     std::time_t patience_s;
     const char* how;  // what this rank knows of those it waits for
   };
-  void talk(std::span<const int> ranks, const int* tell, int* hear, const Doubt* doubt);
+  void talk(std::span<const int> ranks, const Known* tell, Known* hear, const Doubt* doubt);
   [[nodiscard]] bool is_over(H* request);
 
   const Native<H>& native_;
   World<H>& world_;
   bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
   std::atomic<bool> apart_{false};
+  Known found_ = on_several;  // of all
   std::string absentees_;
 };
 

@@ -35,16 +35,17 @@ void Communicators<H>::close() {
 
 template <class H>
 void Communicators<H>::join_world() {
+  H neighbours = native_.world;
   const auto color = static_cast<int>(engine::host_id() >> 33);
-  H neighbours = native_.null_comm;
-  if (native_.comm_split(native_.world, color, world_.rank(), &neighbours) == 0) {
+  const bool apart = !absentees_.on_one_host();
+  if (!apart || native_.comm_split(native_.world, color, world_.rank(), &neighbours) == 0) {
     engine::Exchange group = exchange(neighbours);
     group.world_rank = world_.rank();
     leads_host_ = group.rank == 0;
     const Status status = engine::Node::join(group, node_);
     if (!status.ok()) log::info("rank %d: no node segment: %s", world_.rank(), status.what);
     no_node_ = status.ok() ? "" : status.what;
-    native_.comm_free(&neighbours);
+    if (apart) native_.comm_free(&neighbours);
   }
   if (node_ != nullptr) {
     settle_at(node_);

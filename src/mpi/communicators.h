@@ -65,8 +65,8 @@ class Communicators {
   // Before the MPI ends; it may be opened again.
   void close();
 
-  // Collective over MPI_COMM_WORLD: the ranks of each node meet. The MPI sorts them, and all else
-  // is said on the node.
+  // Collective over MPI_COMM_WORLD: the ranks of each node meet. Where there are several the MPI
+  // sorts them, and all else is said on the node.
   void join_world();
   // Collective, of the world where some ranks have no Tutti.
   void give_up_world() { (void)make_state(native_.world, false); }

@@ -122,7 +122,8 @@ class Driver {
   // A thread that finds the lock taken leaves what it has posted to the holder: unlock() begins it.
   void unlock(fabric::Executor driver);
   void settle(OperationList& finished);
-  void make(WaitSet& wait_set) const;
+  // Whether it has all that the queues wait for.
+  bool make(WaitSet& wait_set) const;
 
   // Ranks that wait and the progress thread have a doorbell each. Else a rank that completes what
   // it waits for by itself would wake the thread each time.
@@ -136,7 +137,9 @@ class Driver {
   // then has no words any more.
   void sleep(WaitSet& wait_set, Doorbell& doorbell, std::uint32_t seen,
              std::int64_t timeout_ns) const;
-  // Wakes the thread if it sleeps. It does so once, though it may be a while until the thread has a
+  // The thread's: the same, and who posts has to wake it.
+  void doze(WaitSet& wait_set, std::uint32_t seen, std::int64_t timeout_ns);
+  // Wakes the thread if it dozes. It does so once, though it may be a while until the thread has a
   // core.
   void rouse();
   void start_thread();

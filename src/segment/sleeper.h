@@ -35,6 +35,8 @@ struct Awaited {
 // awake between two naps. That is not for long.
 class Sleeper {
  public:
+  static constexpr std::size_t most_words = os::most_futex_words - 1;  // the rest is not looked at
+
   Sleeper() = default;
   ~Sleeper() { leave(); }
   Sleeper(const Sleeper&) = delete;
@@ -54,8 +56,6 @@ class Sleeper {
   [[nodiscard]] bool changed() const;
 
  private:
-  static constexpr std::size_t most_words = os::most_futex_words - 1;  // the rest is not looked at
-
   std::vector<Awaited> counted_;
 };
 

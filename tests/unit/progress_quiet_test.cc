@@ -124,5 +124,24 @@ TEST_F(QuietWait, OfTheProgressThread) {
   expect_nobody_asleep();
 }
 
+// Each nap that its timer ends takes the core from the rank.
+TEST_F(QuietWait, OfTheProgressThreadTakesFewNaps) {
+  const Settings alone{.thread = false, .wait_policy = impatient()};
+  Member first(ranks_, 0, {.wait_policy = impatient()}), second(ranks_, 1, alone);
+  const auto naps_in = [](useconds_t us) {
+    const int before = g_naps;
+    ::usleep(us);
+    return g_naps - before;
+  };
+  first.post_barrier();
+  EXPECT_LT(naps_in(200'000), 60);  // of which 12 are short ones
+  second.post_barrier();
+  while (!first.driver.has_finished()) std::this_thread::yield();
+  EXPECT_LT(naps_in(100'000), 10);
+  first.driver.stop();
+  EXPECT_FALSE(first.driver.finished().empty() || second.driver.finished().empty());
+  expect_nobody_asleep();
+}
+
 }  // namespace
 }  // namespace tutti::test

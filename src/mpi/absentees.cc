@@ -25,7 +25,7 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   const int world_rank = world_.rank();
   int size = 0;
   native_.comm_size(native_.world, &size);
-  const Known self = engine::host_id();
+  const Known self = static_cast<Known>(engine::host_id() >> 32) | 1;
   if (size == 1) return self;
   const std::vector<int> near = job::neighbours_of(world_rank, size);
   job::Roll& roll = job::roll();

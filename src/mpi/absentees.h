@@ -57,9 +57,10 @@ class Absentees {
   [[nodiscard]] const std::string& names() const { return absentees_; }
 
  private:
-  // What is known of some ranks: these, or the id of the host that all of them are on, which is
-  // odd.
-  using Known = std::uint64_t;
+  // What is known of some ranks: these, or a number of the host that all of them are on, which is
+  // odd. Two hosts that have the same are told apart when they meet. As long as an int, which a
+  // program without Tutti is likely to have room for.
+  using Known = std::uint32_t;
   static constexpr Known some_missing = 0, on_several = 2;
   [[nodiscard]] static Known both(Known some, Known others) {
     if (some == some_missing || others == some_missing) return some_missing;

@@ -147,7 +147,7 @@ void InOrderQueue::fall(Operation& first) {
 bool InOrderQueue::is_out_of_use() {
   watch_ = {};
   const auto* word = inside_.in_use(*withdrawn_);
-  // Nobody wakes those who sleep on it, so any count of sleepers will do; their naps are short.
+  // Nobody wakes those who sleep on it, so any count of sleepers will do; their naps end.
   if (word != nullptr)
     watch_ = {word, &desks_[0]->sleepers, word->load(std::memory_order_relaxed), 0, desks_};
   return word == nullptr;

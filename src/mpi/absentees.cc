@@ -37,6 +37,7 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
   // Who has greeted has Tutti: what is said after that may take as long as it takes.
   const auto with = [&](std::size_t i, const Known* tell, Known* hear) {
+    if (hear != nullptr) *hear = some_missing;  // if it cannot be received
     if (here[i]) talk({&near[i], 1}, tell, hear, nullptr);
     return here[i];
   };
@@ -50,10 +51,12 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   constexpr Doubt asked{15, "was told that it has Tutti"};
   constexpr Doubt cannot_ask{3, "cannot ask the launcher whether it has Tutti"};
   talk(greeted, &self, greetings.data(), asks ? &asked : &cannot_ask);
-  for (std::size_t i = first_child; i < near.size(); ++i)
-    all = both(all, with(i, nullptr, &theirs) ? theirs : some_missing);
+  for (std::size_t i = first_child; i < near.size(); ++i) {
+    (void)with(i, nullptr, &theirs);
+    all = both(all, theirs);
+  }
   const bool has_parent = first_child == 1 && with(0, &all, &theirs);
-  if (world_rank > 0) all = has_parent ? theirs : some_missing;
+  if (world_rank > 0) all = theirs;
   for (std::size_t i = first_child; i < near.size(); ++i) (void)with(i, &all, nullptr);
   if (all == some_missing && !has_parent) {
     std::vector<int> ranks(static_cast<std::size_t>(size));

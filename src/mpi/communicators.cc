@@ -36,8 +36,8 @@ void Communicators<H>::close() {
 template <class H>
 void Communicators<H>::join_world() {
   H neighbours = native_.world;
-  const auto color = static_cast<int>(engine::host_id() >> 33);
   const bool apart = !absentees_.on_one_host();
+  const auto color = apart ? static_cast<int>(engine::host_id() >> 33) : 0;
   if (!apart || native_.comm_split(native_.world, color, world_.rank(), &neighbours) == 0) {
     engine::Exchange group = exchange(neighbours);
     group.world_rank = world_.rank();

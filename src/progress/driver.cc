@@ -89,8 +89,8 @@ void Driver::post(Operation& operation) {
   if (!has_thread()) return;
   if (!started_.load(std::memory_order_acquire)) [[unlikely]]
     start_thread();
-  // A thread that shares a core with a rank is not rung, unless it sleeps: it would only take the
-  // core from a rank that posts more. It looks by itself soon.
+  // A thread that shares a core with a rank is not rung, unless it dozes: it would only take the
+  // core from a rank that posts more. It looks by itself within a millisecond.
   if (settings_.dedicated) {
     thread_doorbell_.ring();
   } else {
@@ -243,8 +243,9 @@ Driver::Wait::Wait(Driver& driver) : driver_(driver), nap_ns_(first_nap_ns) {
 
 Driver::Wait::~Wait() {
   const bool last = driver_.waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-  // The thread dozes while a rank drives.
-  if (last && driver_.unfinished_.load(std::memory_order_relaxed) != 0) {
+  // A thread on this core may doze while a rank drives.
+  if (last && driver_.has_thread() && !driver_.settings_.dedicated &&
+      driver_.unfinished_.load(std::memory_order_seq_cst) != 0) {
     driver_.thread_doorbell_.rung.fetch_add(1, std::memory_order_seq_cst);  // pairs with doze()
     driver_.rouse();
   }
@@ -364,7 +365,7 @@ void Driver::stop() {
 // The progress thread. On a core of its own it spins for a while, and is rung when something is
 // posted. On a rank's core each of its looks costs that rank as much as a short collective. There
 // it looks only now and then, and what is over before a look has cost nothing. Waking it costs the
-// peer as much. So in every second nap it cannot be woken by flags. In the others it dozes, until
+// peer, or the rank, as much. So in every second nap nobody wakes it. In the others it dozes until
 // there is something to do.
 void Driver::serve() {
   const bool dedicated = settings_.dedicated;
@@ -373,8 +374,9 @@ void Driver::serve() {
   const std::int64_t shortest_nap_ns = dedicated ? first_nap_ns : longest_nap_ns;
   WaitSet wait_set;
   std::int64_t nap_ns = shortest_nap_ns;
-  int idle = 0;        // rounds without a move, but those in which it must ask again
-  bool woken = false;  // or could have been, out of the last nap
+  int idle = 0;          // rounds without a move, but those in which it must ask again
+  bool in_vain = false;  // the last nap was a doze, which nobody ended
+  bool woken = false;  // or could have been, out of the last nap: by a flag, a post or a wait's end
   // The doorbell is read first. What changes after the thread has looked then rings it anew.
   for (std::uint32_t seen = thread_doorbell_.seen(); !stopping_.load(std::memory_order_relaxed);
        seen = thread_doorbell_.seen()) {
@@ -382,9 +384,10 @@ void Driver::serve() {
     const bool driven = !wants_thread_.load(std::memory_order_relaxed) &&
                         waiting_.load(std::memory_order_seq_cst) != 0;
     const bool may = allowed_.load(std::memory_order_relaxed) && (dedicated || !driven);
-    bool hears_of_all = !dedicated && driven;  // what changes wakes it, or the rank that drives
+    bool hears_of_all = !dedicated && driven && !woken;  // the rank tells it
     if (may && driving_.try_lock()) {
-      const bool moved = round(Executor::progress, idle % rounds_per_look == rounds_per_look - 1);
+      const bool looks = idle % rounds_per_look == rounds_per_look - 1 || in_vain;
+      const bool moved = round(Executor::progress, looks);
       // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
       // only when it has really waited.
       if (!moved && idle > spins && !woken) hears_of_all = make(wait_set) && !dedicated;
@@ -403,19 +406,21 @@ void Driver::serve() {
     }
     const bool unfinished = unfinished_.load(std::memory_order_seq_cst) != 0 && allowed_.load();
     if (idle - spins <= naps || unfinished) {
-      woken = !dedicated && !wait_set.words.empty();
-      if (wait_set.words.empty() && wait_set.sleeper.changed())
-        wait_set.leave();  // what it waited for has come
-      if (unfinished && hears_of_all)
+      const bool dozes = unfinished && hears_of_all;
+      woken = !dedicated && (dozes || !wait_set.words.empty());
+      // What it waited for has come, or is awaited by the rank that drives.
+      if (wait_set.words.empty() && (dozes || wait_set.sleeper.changed())) wait_set.leave();
+      if (dozes)
         doze(wait_set, seen, doze_ns);
       else
         sleep(wait_set, thread_doorbell_, seen, nap_ns);
+      in_vain = dozes && thread_doorbell_.seen() == seen && !wait_set.sleeper.changed();
       nap_ns = std::min(2 * nap_ns, longest_nap_ns);
       continue;
     }
     wait_set.leave();
     doze(wait_set, seen, sleep_ns);
-    if (unfinished_.load(std::memory_order_relaxed) != 0) {
+    if (unfinished_.load(std::memory_order_relaxed) != 0 && allowed_.load()) {
       idle = 0;
       nap_ns = shortest_nap_ns;
     }

@@ -137,7 +137,7 @@ class Driver {
   // then has no words any more.
   void sleep(WaitSet& wait_set, Doorbell& doorbell, std::uint32_t seen,
              std::int64_t timeout_ns) const;
-  // The thread's: the same, and who posts has to wake it.
+  // The thread's: the same, and whoever has work for it has to wake it.
   void doze(WaitSet& wait_set, std::uint32_t seen, std::int64_t timeout_ns);
   // Wakes the thread if it dozes. It does so once, though it may be a while until the thread has a
   // core.

@@ -33,7 +33,7 @@ void Sleeper::nap(std::span<const Awaited> words, const WaitPolicy& wait_policy,
     for (const Awaited& each : counted_) each.sleepers->fetch_add(1, std::memory_order_relaxed);
     fence(wait_policy);
   }
-  if (count != 0 && doorbell.word->load(std::memory_order_acquire) != doorbell.expected) return;
+  if (count != 0 && doorbell.word->load(std::memory_order_seq_cst) != doorbell.expected) return;
   for (std::size_t i = 0; i < words.size(); ++i) {
     counted_[i] = words[i];
     // The kernel compares the low halves alone.

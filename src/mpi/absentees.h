@@ -44,12 +44,11 @@ class Absentees {
   // so nobody uses it.
   bool call_the_roll() {
     found_ = look_for_all();
-    apart_ = found_ == some_missing;
-    return !apart_;
+    return !apart();
   }
-  [[nodiscard]] bool apart() const { return apart_; }
+  [[nodiscard]] bool apart() const { return found_ == some_missing; }
   // Afterwards: all ranks of MPI_COMM_WORLD are on one host.
-  [[nodiscard]] bool on_one_host() const { return found_ != some_missing && found_ != on_several; }
+  [[nodiscard]] bool on_one_host() const { return found_ % 2 != 0; }
   // Whether a communicator of sessions, without MPI_Init, has members without Tutti: each member
   // asks for all.
   [[nodiscard]] bool has_absentees(H comm, int size);
@@ -77,8 +76,7 @@ class Absentees {
   const Native<H>& native_;
   World<H>& world_;
   bool started_ = false;  // with all of MPI_COMM_WORLD, which have thus all seen MPI_Init
-  std::atomic<bool> apart_{false};
-  Known found_ = on_several;  // of all
+  std::atomic<Known> found_{on_several};  // of all
   std::string absentees_;
 };
 

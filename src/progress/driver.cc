@@ -91,12 +91,10 @@ void Driver::post(Operation& operation) {
     start_thread();
   // A thread that shares a core with a rank is not rung, unless it dozes: it would only take the
   // core from a rank that posts more. It looks by itself within a millisecond.
-  if (settings_.dedicated) {
+  if (settings_.dedicated)
     thread_doorbell_.ring();
-  } else {
-    thread_doorbell_.rung.fetch_add(1, std::memory_order_seq_cst);  // pairs with doze()
-    rouse();
-  }
+  else
+    end_doze();
   if (yields) {
     steps_aside_.store(true, std::memory_order_relaxed);
     ::sched_yield();
@@ -226,6 +224,11 @@ void Driver::doze(WaitSet& wait_set, std::uint32_t seen, std::int64_t timeout_ns
   asleep_.store(false, std::memory_order_relaxed);
 }
 
+void Driver::end_doze() {
+  thread_doorbell_.rung.fetch_add(1, std::memory_order_seq_cst);  // pairs with doze()
+  rouse();
+}
+
 void Driver::rouse() {
   if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_relaxed))
     thread_doorbell_.ring();
@@ -245,10 +248,8 @@ Driver::Wait::~Wait() {
   const bool last = driver_.waiting_.fetch_sub(1, std::memory_order_seq_cst) == 1;
   // A thread on this core may doze while a rank drives.
   if (last && driver_.has_thread() && !driver_.settings_.dedicated &&
-      driver_.unfinished_.load(std::memory_order_seq_cst) != 0) {
-    driver_.thread_doorbell_.rung.fetch_add(1, std::memory_order_seq_cst);  // pairs with doze()
-    driver_.rouse();
-  }
+      driver_.unfinished_.load(std::memory_order_seq_cst) != 0)
+    driver_.end_doze();
 }
 
 bool Driver::Wait::would_sleep() const {

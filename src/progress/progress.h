@@ -139,6 +139,8 @@ class Driver {
              std::int64_t timeout_ns) const;
   // The thread's: the same, and whoever has work for it has to wake it.
   void doze(WaitSet& wait_set, std::uint32_t seen, std::int64_t timeout_ns);
+  // Ends that, also one that is about to begin.
+  void end_doze();
   // Wakes the thread if it dozes. It does so once, though it may be a while until the thread has a
   // core.
   void rouse();

@@ -7,14 +7,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 declare -a failed=()
 steps=0
+logs=build/test
+rm -rf "$logs"
+mkdir -p "$logs"
 
-# step NAME COMMAND...: runs it and remembers a failure.
+# step NAME COMMAND...: runs it, keeps what it prints, and remembers a failure.
 step() {
   local name=$1 begin=$SECONDS
   shift
   steps=$((steps + 1))
   printf '\n== %s\n' "$name"
-  if "$@"; then
+  if "$@" 2>&1 | tee "$logs/${name//\//-}.log"; then
     printf '== %s: passed in %d s\n' "$name" $((SECONDS - begin))
   else
     printf '== %s: FAILED after %d s (%s)\n' "$name" $((SECONDS - begin)) "$*"
@@ -22,9 +25,14 @@ step() {
   fi
 }
 
+# What failed is said again at the end, for whoever keeps no more of a long log.
 finish() {
   if [[ ${#failed[@]} -gt 0 ]]; then
-    local list
+    local list name
+    for name in "${failed[@]}"; do
+      printf '\n== %s, the last lines\n' "$name"
+      tail -n 60 "$logs/${name//\//-}.log" | cut -c 1-240
+    done
     list=$(printf ', %s' "${failed[@]}")
     printf '\nmake test: FAILED: %s (%d steps run in %d s)\n' "${list:2}" "$steps" "$SECONDS"
     exit 1
@@ -69,7 +77,7 @@ for folder in tests/*/; do
   case $folder in
     tests/layers) ;;
     tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
-    tests/cluster) step "$folder" run_pytest -rs "$folder" ;;  # says what a machine lacks
+    tests/cluster) step "$folder" run_pytest -rfEs "$folder" ;;  # says what a machine lacks
     tests/examples) step "$folder" run_pytest_as_users_do "$folder" ;;
     tests/mpi)
       step "$folder, two at a time" run_two_pytests "$folder" -m "not alone"

@@ -33,15 +33,16 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
                 std::memory_order_relaxed);  // before: another thread's call may end meanwhile
   if (look == nullptr) return false;
   look();
-  std::uint64_t end = arch::ticks();
+  std::uint64_t end = arch::ticks(), shortest = end - begin;
   int moves = 0;
   // One long look alone says little: the MPI does more in some looks than in others.
-  if (first_.exceeded_by(end - begin) || !next_.is_known()) {
+  if (first_.exceeded_by(shortest) || !next_.is_known()) {
     for (bool moved = true; moved && moves < most_in_a_row;) {
       const std::uint64_t before = end;
       look();
       end = arch::ticks();
       moved = next_.exceeded_by(end - before);
+      shortest = std::min(shortest, end - before);
       if (moved) ++moves;
     }
   }
@@ -50,10 +51,11 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
     gap_.store(0, std::memory_order_relaxed);
     return true;
   }
-  // A look that was interrupted must not count for hundreds of calls.
+  // A look that was interrupted must not count for hundreds of calls, the very first one neither:
+  // another has followed it.
   const std::uint64_t cost = cost_.load(std::memory_order_relaxed);
   const std::uint64_t took = end - begin;
-  const std::uint64_t mean = cost == 0 ? took : cost - cost / 8 + std::min(took, 4 * cost) / 8;
+  const std::uint64_t mean = cost == 0 ? shortest : cost - cost / 8 + std::min(took, 4 * cost) / 8;
   cost_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
   return false;
 }

@@ -23,8 +23,11 @@ class UpkeepTest : public ::testing::Test {
   UpkeepTest() {
     look_ticks = 20'000;
     Upkeep::set([] {
+      // The very first look is interrupted: another process had the core for as long as a thousand.
+      static bool is_first = true;
       ++looks;
-      spend(look_ticks);
+      spend(is_first ? 1000 * look_ticks : look_ticks);
+      is_first = false;
     });
     for (int i = 0; i < 5000; ++i) Upkeep::after_call(next_++);  // it learns
     looks = 0;
@@ -100,10 +103,15 @@ TEST_F(UpkeepTest, WhoHasNotLookedSinceACallCatchesUp) {
 }
 
 TEST_F(UpkeepTest, WhoWaitsLooksNowAndThen) {
-  const std::uint64_t begin = arch::ticks();
-  while (arch::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();
+  // In a while in which another process has the core there are fewer looks, never more.
+  for (int tries = 0; tries < 10; ++tries) {
+    looks = 0;
+    const std::uint64_t begin = arch::ticks();
+    while (arch::ticks() - begin < 1000 * look_ticks) Upkeep::while_waiting();
+    EXPECT_LE(looks, 100);
+    if (looks >= 10) break;
+  }
   EXPECT_GE(looks, 10);
-  EXPECT_LE(looks, 100);
 }
 
 TEST_F(UpkeepTest, WithoutAnMpiNobodyLooks) {

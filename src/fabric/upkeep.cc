@@ -12,6 +12,15 @@ namespace tutti::fabric {
 namespace {
 // How long a message takes at least. The ticks of some machines come 26 at a time.
 constexpr std::uint64_t least_ticks = 64;
+
+// The mean of what looks take, with one more. What an interrupted one takes says nothing: it counts
+// as four of the usual ones at most. And where it was the first one, all else is known by the next.
+// All in the same unit, of which `least_ticks` are `least`.
+std::uint64_t mean_with(std::uint64_t took, std::uint64_t mean, std::uint64_t least) {
+  if (mean == 0) mean = took;
+  mean = mean - mean / 8 + std::min(took, 4 * mean) / 8;
+  return std::clamp<std::uint64_t>(mean, 1, 4 * (took + least));
+}
 }  // namespace
 
 bool UsualLook::exceeded_by(std::uint64_t ticks) {
@@ -19,10 +28,8 @@ bool UsualLook::exceeded_by(std::uint64_t ticks) {
   const bool longer = usual != 0 && took > usual + usual / 4 + least_ticks * parts;
   // A long look mostly brings something forward, so it counts little. It counts at all, because the
   // MPI may have got more to look after for good.
-  const std::uint64_t mean = usual == 0 ? took
-                             : longer   ? usual + usual / 16384 + 1
-                                        : usual - usual / 8 + took / 8;
-  usual_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
+  usual_.store(longer ? usual + usual / 16384 + 1 : mean_with(took, usual, least_ticks * parts),
+               std::memory_order_relaxed);
   return longer;
 }
 
@@ -33,16 +40,15 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
                 std::memory_order_relaxed);  // before: another thread's call may end meanwhile
   if (look == nullptr) return false;
   look();
-  std::uint64_t end = arch::ticks(), shortest = end - begin;
+  std::uint64_t end = arch::ticks();
   int moves = 0;
   // One long look alone says little: the MPI does more in some looks than in others.
-  if (first_.exceeded_by(shortest) || !next_.is_known()) {
+  if (first_.exceeded_by(end - begin) || !next_.is_known()) {
     for (bool moved = true; moved && moves < most_in_a_row;) {
       const std::uint64_t before = end;
       look();
       end = arch::ticks();
       moved = next_.exceeded_by(end - before);
-      shortest = std::min(shortest, end - before);
       if (moved) ++moves;
     }
   }
@@ -51,12 +57,8 @@ bool Upkeep::look_until_quiet(std::uint64_t begin) {
     gap_.store(0, std::memory_order_relaxed);
     return true;
   }
-  // A look that was interrupted must not count for hundreds of calls, the very first one neither:
-  // another has followed it.
   const std::uint64_t cost = cost_.load(std::memory_order_relaxed);
-  const std::uint64_t took = end - begin;
-  const std::uint64_t mean = cost == 0 ? shortest : cost - cost / 8 + std::min(took, 4 * cost) / 8;
-  cost_.store(std::max<std::uint64_t>(1, mean), std::memory_order_relaxed);
+  cost_.store(mean_with(end - begin, cost, least_ticks), std::memory_order_relaxed);
   return false;
 }
 

@@ -5,13 +5,23 @@
 // meet in the order of the ranks.
 //
 // Few bytes: what a node knows of the nodes before it doubles in each round (Hillis and Steele
-// 1986). Large vectors go along a chain of the nodes, in pieces.
+// 1986). Large vectors go along a chain of the nodes, in pieces; few bytes, too, where few nodes
+// have ranks that share cores.
 #pragma once
 
 #include "coll/leaders/tree.h"
 #include "coll/scan/line.h"
 
 namespace tutti::coll::leaders {
+
+// On up to so many nodes operands meet in the same order along a chain as by doubling.
+inline constexpr int nodes_alike = 4;
+
+[[nodiscard]] inline Pipeline pipeline_of_scan(const Way& way, std::size_t bytes, int nodes) {
+  Pipeline pipeline(way, bytes, nodes, Pipeline::Operands::meet);
+  pipeline.chain = pipeline.chain || nodes <= std::min(way.chained_nodes, nodes_alike);
+  return pipeline;
+}
 
 // Of one rank, in a call.
 template <Fabric F, Wire W, scan::Kind kind>
@@ -24,7 +34,7 @@ class Prefixes {
         nodes_(all.map.nodes()),
         last_(all.map.members(me_).back()),
         speaks_(last_ == all.map.rank()),
-        pipeline_(all.way, work.bytes(), nodes_, Pipeline::Operands::meet),
+        pipeline_(pipeline_of_scan(all.way, work.bytes(), nodes_)),
         most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a rank's memory grows in a Gather, a Scatter and an Allgather of large blocks, beside
-// the program's own buffers. Rank 0 prints the most of any rank, in KiB.
+// How much a rank's memory grows in a Gather, a Scatter and an Allgather of large blocks, and in an
+// Alltoall and Alltoallv to which the last rank comes late, beside the program's own buffers. Rank
+// 0 prints the most of any rank, in KiB.
 #include <mpi.h>
 
 #include <algorithm>
@@ -31,6 +32,15 @@ void measure(const char* name, int rank, Call call) {
   if (rank == 0) std::printf("peak: %s %ld\n", name, most);
 }
 
+// The MPI looks at its messages, and may keep what comes early.
+void come_late() {
+  const double begin = MPI_Wtime();
+  while (MPI_Wtime() - begin < 0.3) {
+    int found;
+    MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,7 +61,25 @@ int main(int argc, char** argv) {
   measure("allgather", rank, [&] {
     MPI_Allgather(mine.data(), block, MPI_CHAR, all.data(), block, MPI_CHAR, MPI_COMM_WORLD);
   });
+  std::vector<char> got(all.size(), 'y');
+  measure("alltoall", rank, [&] {
+    if (rank == root) come_late();
+    MPI_Alltoall(all.data(), block, MPI_CHAR, got.data(), block, MPI_CHAR, MPI_COMM_WORLD);
+  });
   int wrong = 0;
+  for (int q = 0; q < size; ++q)
+    wrong += got[std::size_t{1} * q * block] != static_cast<char>(rank);
+  // All to the last one.
+  std::vector<int> sent(size, 0), received(size, rank == root ? block : 0), at(size);
+  sent[root] = block;
+  for (int q = 0; q < size; ++q) at[q] = q * block;
+  measure("alltoallv", rank, [&] {
+    if (rank == root) come_late();
+    MPI_Alltoallv(all.data(), sent.data(), at.data(), MPI_CHAR, got.data(), received.data(),
+                  at.data(), MPI_CHAR, MPI_COMM_WORLD);
+  });
+  if (rank == root)
+    for (const char each : got) wrong += each != static_cast<char>(root);
   for (int q = 0; q < size; ++q) {
     const char* const block_of_q = all.data() + std::size_t{1} * q * block;
     // What the root has scattered is what it had gathered.

@@ -259,6 +259,51 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
   }
 }
 
+// What a rank that never comes is sent: in some MPIs it would need as much memory for it.
+std::size_t sent_early(int ranks, std::size_t block) {
+  const auto all_ranks = static_cast<std::size_t>(ranks), late = all_ranks - 1;
+  std::vector<std::int32_t> hosts(all_ranks);
+  std::iota(hosts.begin(), hosts.end(), 0);
+  Simulator simulator(hosts, 1, {});
+  SimMail mail(ranks);
+  std::vector<SimWire> wires;
+  for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
+  std::vector<std::byte> out(block), in(block);
+  const auto body = [&](int rank) -> lab::Task {
+    const auto me = static_cast<std::size_t>(rank);
+    if (me == late) co_return;
+    std::vector<coll::Block> blocks_out(all_ranks), blocks_in(all_ranks);
+    blocks_out[late] = {.address = out.data(), .bytes = block};
+    blocks_in[late] = {.address = in.data(), .bytes = block};
+    SimFabric& f = simulator.fabric(rank);
+    const auto plans = usual_plans<SimFabric>(f.size());
+    coll::leaders::Members<SimFabric, SimWire> all{f,      wires[me], simulator.map(rank),
+                                                   *plans, false,     {}};
+    const coll::Work work{.out = blocks_out, .in = blocks_in};
+    f.begin(1);
+    (void)wires[me].begin_call();
+    co_await algorithm_of(Collective::alltoallv)(all, work);
+  };
+  int stuck = 0;
+  EXPECT_FALSE(simulator.run_ranks(body, &stuck));
+  EXPECT_EQ(stuck, ranks - 1);
+  std::size_t bytes = 0;
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const auto& message : mail.channel(rank, ranks - 1).sent) bytes += message->bytes;
+  return bytes;
+}
+
+TEST(Late, KeepsLittle) {
+  const std::size_t mib = std::size_t{1} << 20;
+  for (const int ranks : {2, 3, 17, 40, 128}) {
+    EXPECT_GT(sent_early(ranks, 8 * mib), 0);
+    EXPECT_LE(sent_early(ranks, 8 * mib), 16 * mib) << ranks << " ranks";
+  }
+  EXPECT_EQ(sent_early(2, 8 * mib), mib);
+  EXPECT_EQ(coll::leaders::direct_piece_bytes(16), mib / 2);
+  EXPECT_EQ(coll::leaders::direct_piece_bytes(1024), mib / 16);
+}
+
 // However many leaders share it, and in whatever parts.
 TEST(Sums, HaveTheSameBitsWhoeverLeads) {
   using coll::leaders::Way;

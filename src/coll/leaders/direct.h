@@ -2,6 +2,10 @@
 // Blocks that ranks send to those of other nodes themselves, in pieces, of which a bounded number
 // is under way. Between members of a node blocks pass meanwhile, in a stage.
 //
+// A partner may be late, and its MPI keeps what comes early. So only two pieces are under way to
+// one: who gets a piece of its own knows that it has come. Where it sends none, the wire waits for
+// it after as many bytes.
+//
 // In each round everyone has one partner, which has it as well. So in place a block has left before
 // another comes in its place. Rounds and pieces come in one order for all, and who has no message
 // in one goes on: whoever waits does so for a message that its partner starts before all later
@@ -12,11 +16,18 @@
 // no message of a leader is likely to have.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "coll/leaders/packed.h"
 
 namespace tutti::coll::leaders {
+
+// Where so many ranks exchange blocks, each of them sends a late one two pieces.
+[[nodiscard]] constexpr std::size_t direct_piece_bytes(std::size_t ranks) {
+  return std::min(std::bit_floor(limits::early_bytes(ranks) / 2), limits::wire_piece_bytes);
+}
 
 // Of one rank, in a call.
 template <Fabric F, Wire W>
@@ -29,7 +40,9 @@ class DirectExchange {
         work_(work),
         least_(least),
         whole_(whole),
-        piece_(limits::wire_piece_bytes - (whole == fabric::Whole::yes ? 64 : 0)) {
+        piece_(whole == fabric::Whole::yes ? limits::wire_piece_bytes - 64
+                                           : direct_piece_bytes(index(all.map.size()))),
+        most_to_one_(whole == fabric::Whole::yes ? most_under_way : 2) {
     std::size_t longest = 1, packed = 0, unpacked = 0;
     int receivers = 0;
     for (int q = 0; q < all.map.size(); ++q) {
@@ -57,15 +70,14 @@ class DirectExchange {
   template <class Stage>
   Task run(std::byte* memory, Stage stage) {
     memory_ = memory;
-    while (started_ < under_way_.size() && start_next()) {
-    }
+    start_more();
     co_await stage();
     while (ended_ < started_) {
       Piece& oldest = under_way_[ended_ % under_way_.size()];
       co_await all_.wire.done(oldest.ticket);
       if (oldest.into != nullptr) unpack(*oldest.into, oldest.begin, oldest.packed, oldest.bytes);
       ++ended_;
-      (void)start_next();
+      start_more();
     }
   }
 
@@ -101,17 +113,25 @@ class DirectExchange {
                                         : (round - all_.map.rank() + ranks) % ranks;
   }
 
+  void start_more() {
+    while (started_ - ended_ < under_way_.size() && find_next() &&
+           under_way_here() < most_to_one_) {
+      start(partner(round_), begin_);
+      begin_ += piece_;
+    }
+  }
   // False: there are no more.
-  bool start_next() {
+  bool find_next() {
     for (; round_ < all_.map.size(); ++round_, begin_ = 0) {
       const int q = partner(round_);
       if (is_near(q)) continue;
-      if (!begins(work_.out[index(q)], begin_) && !begins(work_.in[index(q)], begin_)) continue;
-      start(q, begin_);
-      begin_ += piece_;
-      return true;
+      if (begins(work_.out[index(q)], begin_) || begins(work_.in[index(q)], begin_)) return true;
     }
     return false;
+  }
+  // Pieces of this round.
+  [[nodiscard]] std::size_t under_way_here() const {
+    return std::min(started_ - ended_, begin_ / piece_);
   }
 
   void start(int q, std::size_t begin) {
@@ -139,6 +159,7 @@ class DirectExchange {
   std::size_t least_;
   fabric::Whole whole_;           // each piece; of a Gather or Scatter
   std::size_t piece_;             // bytes
+  std::size_t most_to_one_;       // pieces
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
   std::size_t started_ = 0, ended_ = 0;
   std::size_t place_bytes_ = 0, unpacked_at_ = 0;

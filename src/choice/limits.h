@@ -2,7 +2,6 @@
 // The sizes at which something changes and that no measured cost decides, each with what it weighs.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -94,13 +93,9 @@ struct TriedMessages {
 inline constexpr std::array<TriedMessages, 2> tried_messages = {
     {{128 * kib, cut_message_bytes}, {512 * kib, 256 * kib}}};
 inline constexpr double most_times_as_long = 1.03;
-// A rank of so many sends another one that is late so many bytes before it waits until they are
-// received. MPIs keep what comes early in memory of their own: 16 MiB from all ranks together,
-// where that allows two pieces of 64 KiB of each. Simulated on 32 and 64 ranks, an Alltoall in
-// pieces of 128 KiB takes 1.00 to 1.12 times as long as one of 512 KiB.
-constexpr std::size_t early_bytes(std::size_t ranks) {
-  return std::clamp(16 * kib * kib / ranks, 128 * kib, 1024 * kib);
-}
+// A rank sends another one so many bytes before it waits until they are received. MPIs keep what
+// comes early in memory of their own.
+inline constexpr std::size_t unreceived_bytes = 1024 * kib;
 // One of a Bcast, Reduce or Scan at least. In between it has as many bytes as make a chain of the
 // leaders fastest, if to start a message and a stage on the node takes as long as to send so many
 // (coll/leaders/tree.h). Simulated on 4 to 64 nodes, 64 KiB to 16 MiB take 0.15 to 1.12 times what
@@ -116,7 +111,8 @@ inline constexpr std::size_t shared_piece_starts = 6;
 inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
 // Where ranks share cores, few bytes of a Scan go along a chain of up to so many nodes: four have
 // three messages in turn, and by doubling five in two rounds. In the rig 8 B to 64 KiB then take
-// 0.58 to 0.81 times as long. With a core for each leader they would take up to 1.6 times as long.
+// 0.58 to 0.81 times as long, one call after the other. With a core for each leader they would take
+// up to 1.6 times as long.
 inline constexpr int shared_chained_nodes = 4;
 // An Allreduce is exchanged whole, in as few messages as can be, as long as all rounds together
 // carry few bytes; a larger one in halves, in twice as many messages; and one that has many for
@@ -191,9 +187,15 @@ inline constexpr std::size_t forwarded_alltoall_bytes = 256;
 inline constexpr std::size_t rider_bytes = 1 * kib;
 // Of blocks that ranks send each other themselves so many bytes are under way at once, where they
 // pass through memory of the rank, or are not to come early; and more where they do not, so that a
-// rank whose partner is late goes on with others.
+// rank whose partner is late goes on with others, as long as blocks have two pieces at most.
 inline constexpr std::size_t under_way_bytes = 1024 * kib;
 inline constexpr std::size_t straight_under_way_bytes = 16 * under_way_bytes;
+// Of large blocks of an Alltoall two pieces are under way to one rank. One that is late thus gets
+// so many bytes from all others together, as long as pieces are no shorter than the least one.
+// Simulated on 32 and 64 ranks, pieces of 128 KiB take 1.00 to 1.12 times as long as those of 512
+// KiB.
+inline constexpr std::size_t early_bytes = 16 * kib * kib;
+inline constexpr std::size_t least_direct_piece_bytes = 64 * kib;
 // So many bytes of a node for others are worth a turn of their own in an Alltoall: fewer cost more
 // in meetings than they gain in overlap.
 inline constexpr std::size_t lent_turn_bytes = 64 * kib;

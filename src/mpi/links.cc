@@ -86,8 +86,7 @@ bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fa
   std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
   return start(bytes, whole, false, [&](std::size_t begin, int count, H* request) {
     unreceived += static_cast<std::uint32_t>(count);
-    const bool waits =
-        whole == fabric::Whole::yes || unreceived > limits::early_bytes(unreceived_.size());
+    const bool waits = whole == fabric::Whole::yes || unreceived > limits::unreceived_bytes;
     if (waits) unreceived = 0;
     return (waits ? native_.issend : native_.isend)(static_cast<const std::byte*>(from) + begin,
                                                     count, native_.byte, to, tag_, comm_, request);

@@ -44,6 +44,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.block_part_bytes = 1 + random() % 1024;
   if (random() % 2 == 0) way.run_bytes = 1 + random() % 16384;
   if (random() % 2 == 0) way.direct_bytes = std::size_t{1} << random() % 16;
+  way.most_direct_piece_bytes = std::size_t{128} << random() % 13;
   way.grain_bytes = std::size_t{1} << random() % 13;
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
@@ -300,8 +301,8 @@ TEST(Late, KeepsLittle) {
     EXPECT_LE(sent_early(ranks, 8 * mib), 16 * mib) << ranks << " ranks";
   }
   EXPECT_EQ(sent_early(2, 8 * mib), mib);
-  EXPECT_EQ(coll::leaders::direct_piece_bytes(16), mib / 2);
-  EXPECT_EQ(coll::leaders::direct_piece_bytes(1024), mib / 16);
+  EXPECT_EQ(coll::leaders::direct_piece_bytes({}, 16), mib / 2);
+  EXPECT_EQ(coll::leaders::direct_piece_bytes({}, 1024), mib / 16);
 }
 
 // However many leaders share it, and in whatever parts.

@@ -3,8 +3,7 @@
 // is under way. Between members of a node blocks pass meanwhile, in a stage.
 //
 // A partner may be late, and its MPI keeps what comes early. So only two pieces are under way to
-// one: who gets a piece of its own knows that it has come. Where it sends none, the wire waits for
-// it after as many bytes.
+// one: its own pieces show that it is there. Where it sends none, long ones are sent whole.
 //
 // In each round everyone has one partner, which has it as well. So in place a block has left before
 // another comes in its place. Rounds and pieces come in one order for all, and who has no message
@@ -24,9 +23,10 @@
 
 namespace tutti::coll::leaders {
 
-// Where so many ranks exchange blocks, each of them sends a late one two pieces.
-[[nodiscard]] constexpr std::size_t direct_piece_bytes(std::size_t ranks) {
-  return std::min(std::bit_floor(limits::early_bytes(ranks) / 2), limits::wire_piece_bytes);
+// Of blocks that so many ranks exchange.
+[[nodiscard]] constexpr std::size_t direct_piece_bytes(const Way& way, std::size_t ranks) {
+  const std::size_t piece = std::bit_floor(limits::early_bytes / (2 * ranks));
+  return std::min(std::max(piece, limits::least_direct_piece_bytes), way.most_direct_piece_bytes);
 }
 
 // Of one rank, in a call.
@@ -40,8 +40,8 @@ class DirectExchange {
         work_(work),
         least_(least),
         whole_(whole),
-        piece_(whole == fabric::Whole::yes ? limits::wire_piece_bytes - 64
-                                           : direct_piece_bytes(index(all.map.size()))),
+        piece_(whole == fabric::Whole::yes ? all.way.most_direct_piece_bytes - 64
+                                           : direct_piece_bytes(all.way, index(all.map.size()))),
         most_to_one_(whole == fabric::Whole::yes ? most_under_way : 2) {
     std::size_t longest = 1, packed = 0, unpacked = 0;
     int receivers = 0;
@@ -141,23 +141,24 @@ class DirectExchange {
     std::byte* const place = memory_ + number * place_bytes_;
     const Block &out = work_.out[index(q)], &in = work_.in[index(q)];
     const auto bytes_of = [&](const Block& block) { return std::min(piece_, block.bytes - begin); };
-    const bool sends = begins(out, begin);
+    const bool sends = begins(out, begin), receives = begins(in, begin);
+    const bool is_long = bytes_of(sends ? out : in) > limits::least_direct_piece_bytes;
+    const fabric::Whole whole = sends != receives && is_long ? fabric::Whole::yes : whole_;
     if (sends && is_packed(out)) pack(place, out, begin, bytes_of(out));
-    if (begins(in, begin)) {
-      const std::size_t bytes = bytes_of(in);
-      if (in.layout != nullptr) next = {0, &in, begin, bytes, place + unpacked_at_};
+    if (receives) {
+      if (in.layout != nullptr) next = {0, &in, begin, bytes_of(in), place + unpacked_at_};
       next.ticket = all_.wire.receive(
-          q, in.layout != nullptr ? place + unpacked_at_ : in.address + begin, bytes, whole_);
+          q, in.layout != nullptr ? place + unpacked_at_ : in.address + begin, bytes_of(in), whole);
     }
     if (sends)
       next.ticket =
-          all_.wire.send(q, is_packed(out) ? place : out.address + begin, bytes_of(out), whole_);
+          all_.wire.send(q, is_packed(out) ? place : out.address + begin, bytes_of(out), whole);
   }
 
   Members<F, W>& all_;
   const Work& work_;
   std::size_t least_;
-  fabric::Whole whole_;           // each piece; of a Gather or Scatter
+  fabric::Whole whole_;           // every piece; of a Gather or Scatter
   std::size_t piece_;             // bytes
   std::size_t most_to_one_;       // pieces
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`

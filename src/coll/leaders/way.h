@@ -53,6 +53,8 @@ struct Way {
   std::optional<std::size_t> passed_bytes = std::nullopt;
   // There, blocks of so many bytes and more pass no leader.
   std::size_t direct_bytes = limits::least_direct_bytes;
+  // Blocks that pass none go in pieces of so many bytes at most.
+  std::size_t most_direct_piece_bytes = limits::wire_piece_bytes;
   // Of a Reduce_scatter: up to so many bytes for each node, leaders exchange ranges of the vector.
   // A round of halving takes as long as it takes to start so many messages.
   std::size_t ranged_bytes = limits::summed_by_range_bytes;

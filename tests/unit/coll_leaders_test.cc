@@ -38,7 +38,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   way.least_piece_bytes = std::size_t{64} << random() % 10;
   way.start_bytes = std::size_t{1} << random() % 12;
   if (random() % 2 == 0) way.measured_piece_bytes = std::size_t{64} << random() % 12;
-  way.chained_nodes = static_cast<int>(random() % 6);
+  way.chains_scans = random() % 2 == 0;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
   way.block_part_bytes = 1 + random() % 1024;
@@ -244,10 +244,10 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
       }
     }
     for (const Collective each : {Collective::scan, Collective::exscan}) {
-      const auto doubled = sums_of(each, nodes, few, {.chained_nodes = 0}, 2);
+      const auto doubled = sums_of(each, nodes, few, {.chains_scans = false}, 2);
       EXPECT_EQ(doubled, sums_of(each, nodes, few, coll::leaders::on_shared_cores, 2))
           << nodes << " nodes";
-      EXPECT_EQ(doubled, sums_of(each, nodes, few, {.chained_nodes = 64}, 2)) << nodes << " nodes";
+      EXPECT_EQ(doubled, sums_of(each, nodes, few, {.chains_scans = true}, 2)) << nodes << " nodes";
     }
     // In several rounds of several slices, too.
     for (const std::size_t slice : {std::size_t{4} << 10, limits::most_ring_slice_bytes}) {

@@ -3,7 +3,8 @@
 // is under way. Between members of a node blocks pass meanwhile, in a stage.
 //
 // A partner may be late, and its MPI keeps what comes early. So only two pieces are under way to
-// one: its own pieces show that it is there. Where it sends none, long ones are sent whole.
+// one: its own pieces show that it is there. Where it sends none, long ones are sent whole, and all
+// from a root or to it.
 //
 // In each round everyone has one partner, which has it as well. So in place a block has left before
 // another comes in its place. Rounds and pieces come in one order for all, and who has no message
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "coll/leaders/packed.h"
@@ -29,20 +31,22 @@ namespace tutti::coll::leaders {
   return std::min(std::max(piece, limits::least_direct_piece_bytes), way.most_direct_piece_bytes);
 }
 
+// All exchange blocks, or one root has all of a Gather or Scatter.
+enum class Partners : std::uint8_t { all, root };
+
 // Of one rank, in a call.
 template <Fabric F, Wire W>
 class DirectExchange {
  public:
   // Of blocks above `least` bytes, between nodes.
   DirectExchange(Members<F, W>& all, const Work& work, std::size_t least,
-                 fabric::Whole whole = fabric::Whole::no)
+                 Partners partners = Partners::all)
       : all_(all),
         work_(work),
         least_(least),
-        whole_(whole),
-        piece_(whole == fabric::Whole::yes ? all.way.most_direct_piece_bytes - 64
-                                           : direct_piece_bytes(all.way, index(all.map.size()))),
-        most_to_one_(whole == fabric::Whole::yes ? most_under_way : 2) {
+        rooted_(partners == Partners::root),
+        piece_(rooted_ ? all.way.most_direct_piece_bytes - 64
+                       : direct_piece_bytes(all.way, index(all.map.size()))) {
     std::size_t longest = 1, packed = 0, unpacked = 0;
     int receivers = 0;
     for (int q = 0; q < all.map.size(); ++q) {
@@ -57,7 +61,7 @@ class DirectExchange {
     unpacked_at_ = round_up(std::min(packed, piece_), 64);
     place_bytes_ = unpacked_at_ + round_up(std::min(unpacked, piece_), 64);
     // Some MPIs keep whole ones, too, that come early: to a root, from many.
-    const bool to_root = whole_ == fabric::Whole::yes && receivers == 1;
+    const bool to_root = rooted_ && receivers == 1;
     const std::size_t bytes =
         place_bytes_ == 0 && !to_root ? limits::straight_under_way_bytes : limits::under_way_bytes;
     under_way_.resize(
@@ -82,7 +86,7 @@ class DirectExchange {
   }
 
  private:
-  static constexpr std::size_t least_under_way = 4, most_under_way = 64;
+  static constexpr std::size_t least_under_way = 4, most_under_way = 64, most_to_one = 2;
 
   // A piece to a partner, and one from it.
   struct Piece {
@@ -100,22 +104,20 @@ class DirectExchange {
   [[nodiscard]] std::size_t length(const Block& block) const {
     return block.bytes > least_ ? block.bytes : 0;
   }
-  // Whether a piece begins there. The last one of those that are sent whole is shorter than the
-  // others, if need be empty: so the pieces of one length never begin those of another.
+  // Whether a piece begins there. The last one from a root or to it is shorter than the others, if
+  // need be empty: so the pieces of one length never begin those of another.
   [[nodiscard]] bool begins(const Block& block, std::size_t begin) const {
     const std::size_t bytes = length(block);
-    return begin < bytes || (whole_ == fabric::Whole::yes && bytes > 0 && begin == bytes);
+    return begin < bytes || (rooted_ && bytes > 0 && begin == bytes);
   }
 
   [[nodiscard]] int partner(int round) const {
     const int ranks = all_.map.size();
-    return whole_ == fabric::Whole::yes ? all_.map.members()[index(round)]
-                                        : (round - all_.map.rank() + ranks) % ranks;
+    return rooted_ ? all_.map.members()[index(round)] : (round - all_.map.rank() + ranks) % ranks;
   }
 
   void start_more() {
-    while (started_ - ended_ < under_way_.size() && find_next() &&
-           under_way_here() < most_to_one_) {
+    while (started_ - ended_ < under_way_.size() && find_next() && may_come()) {
       start(partner(round_), begin_);
       begin_ += piece_;
     }
@@ -129,9 +131,11 @@ class DirectExchange {
     }
     return false;
   }
-  // Pieces of this round.
-  [[nodiscard]] std::size_t under_way_here() const {
-    return std::min(started_ - ended_, begin_ / piece_);
+  // Whether the partner of this round may get another piece. It is there when one has ended.
+  [[nodiscard]] bool may_come() const {
+    const std::size_t started = begin_ / piece_, under_way = std::min(started_ - ended_, started);
+    const std::size_t most = under_way < started ? limits::under_way_bytes / piece_ : 0;
+    return rooted_ || under_way < std::max(most, most_to_one);
   }
 
   void start(int q, std::size_t begin) {
@@ -143,7 +147,7 @@ class DirectExchange {
     const auto bytes_of = [&](const Block& block) { return std::min(piece_, block.bytes - begin); };
     const bool sends = begins(out, begin), receives = begins(in, begin);
     const bool is_long = bytes_of(sends ? out : in) > limits::least_direct_piece_bytes;
-    const fabric::Whole whole = sends != receives && is_long ? fabric::Whole::yes : whole_;
+    const fabric::Whole whole{rooted_ || (sends != receives && is_long)};
     if (sends && is_packed(out)) pack(place, out, begin, bytes_of(out));
     if (receives) {
       if (in.layout != nullptr) next = {0, &in, begin, bytes_of(in), place + unpacked_at_};
@@ -158,9 +162,8 @@ class DirectExchange {
   Members<F, W>& all_;
   const Work& work_;
   std::size_t least_;
-  fabric::Whole whole_;           // every piece; of a Gather or Scatter
+  bool rooted_;
   std::size_t piece_;             // bytes
-  std::size_t most_to_one_;       // pieces
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
   std::size_t started_ = 0, ended_ = 0;
   std::size_t place_bytes_ = 0, unpacked_at_ = 0;
@@ -209,7 +212,7 @@ Task directly(Members<F, W>& all, const Work& work) {
     direct.in = to_root ? none : mine;
   }
   // Others may be there before the root, or before one that receives, and send all they have.
-  DirectExchange<F, W> exchange(all, direct, 0, fabric::Whole::yes);
+  DirectExchange<F, W> exchange(all, direct, 0, Partners::root);
   const std::size_t bytes = exchange.memory_bytes();
   std::byte* const memory = bytes > 0 ? all.wire.scratch(bytes) : nullptr;
   co_await exchange.run(memory, [&] { return on_node_of_root<collective>(all, work); });

@@ -19,9 +19,8 @@ struct Way {
   std::size_t start_bytes = limits::wire_start_bytes;
   // The same piece where ranks share cores, as far as it was found out (shared_piece_bytes()).
   std::size_t measured_piece_bytes = 0;
-  // Of a Scan or Exscan: on up to so many nodes few bytes go along a chain, too, but on no more
-  // than four (coll/leaders/scan.h).
-  int chained_nodes = 0;
+  // A Scan or Exscan of few bytes goes along a chain, too, where that changes no bit.
+  bool chains_scans = false;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many
   // for each node in halves. Where the number of nodes is no power of two, both end at the last of
   // these.
@@ -64,9 +63,8 @@ struct Way {
 // Where ranks share cores, on any node: whoever waits for a message gives its core away, so fewer
 // of them take less time, and when one arrives says little. Nothing here may change which operands
 // of a sum meet first.
-inline constexpr Way on_shared_cores = {.chained_nodes = limits::shared_chained_nodes,
-                                        .direct_bytes = limits::least_shared_direct_bytes,
-                                        .round_starts = 1};
+inline constexpr Way on_shared_cores = {
+    .chains_scans = true, .direct_bytes = limits::least_shared_direct_bytes, .round_starts = 1};
 // There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
 // few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
 [[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {

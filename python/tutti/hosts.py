@@ -40,8 +40,9 @@ exit 0"""
 TUTTI = "import sys; sys.path = [p for p in sys.path if p]; from tutti.cli import main; main()"
 # With them Python finds its libraries and Tutti, if modules of the user's shell have set them.
 PYTHON_VARIABLES = ("LD_LIBRARY_PATH", "PYTHONPATH")
-# Lines that do not say why a host cannot be reached.
-CHATTER = re.compile(r"\[(mpiexec|proxy)\S*@|Warning: Permanently added|\W*$")
+# Lines that do not say why a host cannot be reached. Warnings, of ssh or a launcher, are about what
+# went on nevertheless.
+CHATTER = re.compile(r"\[(mpiexec|proxy)\S*@|.*\bWarning: |\W*$")
 LINE_CHARACTERS = 200
 
 

@@ -116,7 +116,9 @@ TRY = "mend what `tutti run --mpi {launcher} --hosts b:1 -x 1 -- hostname` says"
 INSTALL = f"install Tutti {VERSION} there, under the same path as here"
 SILENT = {
     "nobody": (
-        "echo 'Warning: Permanently added b' >&2\necho '[mpiexec@a] main: error' >&2\n"
+        "echo 'Warning: Permanently added b' >&2\n"
+        "echo '[a:00457] plm:ssh: Warning: setpgid(461,461) failed in parent' >&2\n"
+        "echo '[mpiexec@a] main: error' >&2\n"
         "echo 'ssh: no route to b' >&2\nexit 255\n",
         ("cannot be reached: ssh: no route to b", TRY),
     ),

@@ -15,34 +15,42 @@ Contest::Side Contest::next() {
     return faster_;
   }
   const auto side = static_cast<Side>(side_);
-  if (call_ > 0) sample_ = side_ * long_run + (all_wait_ ? call_ - 1 : 0);
-  if (++call_ <= run()) return side;
+  if (call_ >= uncounted()) sample_ = side_ * places + (together_ ? 0 : call_ - uncounted());
+  if (++call_ < run()) return side;
   call_ = 0;
-  if (++side_ < sides) return side;
-  side_ = 0;
+  side_ = (side_ + 1) % sides;
   due_ = true;
   return side;
 }
 
 double Contest::time_of(Side side, const Times& agreed) const {
   Times times = agreed;
-  const std::span calls =
-      std::span(times).subspan(static_cast<std::size_t>(side) * long_run, run());
-  if (!all_wait_) return static_cast<double>(calls[0]) / static_cast<double>(run());
+  const std::span of_side =
+      std::span(times).subspan(static_cast<std::size_t>(side) * places, places);
+  const std::size_t counted = run() - uncounted();
+  if (together_) return static_cast<double>(of_side[0]) / static_cast<double>(counted);
+  const std::span calls = of_side.first(counted);
   const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
   std::ranges::nth_element(calls, middle);
   return static_cast<double>(*middle);
 }
 
 bool Contest::is_clear() const {
-  const auto [mpi, tutti] = results_[round_];
-  const double at_once = all_wait_ ? clear_at_once : clear_of_some;
-  const double clear = round_ == 0 ? at_once : clear_at_length;
-  return std::max(mpi, tutti) > clear * std::min(mpi, tutti);
+  const auto slower = [&](std::size_t round, double times) -> std::optional<Side> {
+    const auto [mpi, tutti] = results_[round];
+    if (mpi > times * tutti) return Side::mpi;
+    return tutti > times * mpi ? std::optional(Side::tutti) : std::nullopt;
+  };
+  if (round_ > 0) {
+    const std::optional<Side> now = slower(round_, clear_twice);
+    return now && now == slower(round_ - 1, clear_twice);
+  }
+  return together_ ? slower(0, clear_of_sums) == Side::mpi : slower(0, clear_at_once).has_value();
 }
 
 std::optional<Contest::Result> Contest::decide(const Times& agreed) {
   due_ = false;
+  if (side_ != 0) return std::nullopt;  // the other side's run follows
   times_ = {};
   results_[round_] = {time_of(Side::mpi, agreed), time_of(Side::tutti, agreed)};
   Result result = results_[round_];

@@ -3,12 +3,22 @@
 // collective. All members of a communicator of several nodes make the same calls, so all of them
 // give the same turns; what the turns took they agree on, and then all take the same side.
 //
-// Turns come in runs, of which the first call does not count: it finds what the other side has left
-// in caches and connections. After a short run of each the members agree. A very clear result ends
-// the contest, so that a side that is much slower costs few calls; otherwise there are long runs of
-// each by turns, until one result is clear or there are five. The contest is repeated after some
-// thousand calls, ever more of them. (choice/learned.h does the like for what each rank chooses
-// alone.)
+// Turns come in runs, and after each run the members agree on its times. There is a short one of
+// each side first. A very clear result ends the contest, so that a side that is much slower costs
+// few calls; otherwise there are long ones of each by turns, until two results in a row are clear
+// or there are five. The contest is repeated after some thousand calls, ever more of them.
+// (choice/learned.h does the like for what each rank chooses alone.)
+//
+// Where all members wait for all, and each has a core, calls count one by one. The last member to
+// come has not waited for the program, and the least of a call's times on the members says how long
+// it took. The first call of a run does not count: it finds what the other side has left in caches
+// and connections.
+//
+// Elsewhere the calls of a run count together. A member may be done before the others have begun,
+// or find all messages there as it got a core late; so the wait for many calls may be in one, often
+// the first. As the members have agreed before, none is still in the other side's calls then. (In a
+// short run the first call does not count here either: a side's first one may make connections. So
+// such a run does not say that the MPI is the faster one.)
 #pragma once
 
 #include <array>
@@ -21,10 +31,8 @@
 
 namespace tutti::choice {
 
-// Whether each member waits for all others. Then the last one to come has not waited for the
-// program, and the least of a call's times on the members says how long it took. Otherwise a member
-// may be done before the others have begun: the times of a run's calls say something together, and
-// the most of the members counts.
+// Whether each member waits for all others. Then the least of the members' times counts, and
+// otherwise the most.
 [[nodiscard]] bool all_wait_for_all(Collective collective);
 
 // Where each node has one member: from how many bytes on Tutti computes what must always be
@@ -33,14 +41,15 @@ namespace tutti::choice {
 
 class Contest {
   static constexpr std::size_t sides = 2;
-  static constexpr std::size_t short_run = 3, long_run = 15;  // calls that count
-  static constexpr std::size_t rounds = 6;                    // a short one, and long ones
-  static constexpr std::uint32_t first_rest = 5000;           // calls between contests,
-  static constexpr std::uint32_t longer_rest = 4;             // so many times more after each
+  static constexpr std::size_t short_run = 4, long_run = 16;  // calls
+  static constexpr std::size_t places = long_run - 1;  // of a side, for calls that count one by one
+  static constexpr std::size_t rounds = 6;             // a short one, and long ones
+  static constexpr std::uint32_t first_rest = 5000;    // calls between contests,
+  static constexpr std::uint32_t longer_rest = 4;      // so many times more after each
   static constexpr std::uint32_t longest_rest = 1'000'000;
-  // How many times slower is clear: in short runs, and where not all wait for all, and in long
-  // ones.
-  static constexpr double clear_at_once = 4, clear_of_some = 10, clear_at_length = 2;
+  // How many times slower is very clear, of calls that count one by one, and of sums.
+  static constexpr double clear_at_once = 4, clear_of_sums = 10;
+  static constexpr double clear_twice = 2;  // in two rounds in a row
   // The calls change sides if the other side takes so much less time: in the first contest, before
   // which the MPI has them, and in a later one.
   static constexpr double worth_at_first = 0.97, worth_again = 0.8;
@@ -48,11 +57,13 @@ class Contest {
  public:
   enum class Side : std::uint8_t { mpi, tutti };
 
-  // In ns, of the calls of a round that count, by side. Where not all wait for all, the sum of a
-  // run's is in the place of its first.
-  using Times = std::array<std::uint64_t, sides * long_run>;
+  // In ns, of the calls of a round that count, by side. Those of a run that count together have
+  // their sum in the first place.
+  using Times = std::array<std::uint64_t, sides * places>;
 
-  explicit Contest(Collective collective) : all_wait_(all_wait_for_all(collective)) {}
+  // `shares_cores`: ranks of the job do, on any node.
+  Contest(Collective collective, bool shares_cores)
+      : all_wait_(all_wait_for_all(collective)), together_(!all_wait_ || shares_cores) {}
 
   // Whether the members are to agree on times() before the next call: on the least of each, or on
   // the most.
@@ -73,10 +84,12 @@ class Contest {
 
  private:
   [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : long_run; }
+  // So many first calls of a run do not count.
+  [[nodiscard]] std::size_t uncounted() const { return together_ && round_ > 0 ? 0 : 1; }
   [[nodiscard]] double time_of(Side side, const Times& agreed) const;
   [[nodiscard]] bool is_clear() const;
 
-  bool all_wait_;
+  bool all_wait_, together_;
   bool due_ = false;
   Side faster_ = Side::mpi;
   std::uint32_t rest_ = 0;  // calls before the next contest

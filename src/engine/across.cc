@@ -73,7 +73,7 @@ bool Across::performs(coll::Collective collective, const coll::Work& work) const
 choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes) {
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(bytes));
   const std::uint32_t key = static_cast<std::uint32_t>(collective) << 8 | size_class;
-  return contests_.try_emplace(key, collective).first->second;
+  return contests_.try_emplace(key, collective, shares_cores_).first->second;
 }
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {

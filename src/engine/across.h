@@ -27,6 +27,7 @@ class Across {
         plans_(plans),
         strict_(links.strict),
         contested_(links.contested),
+        shares_cores_(links.shares_cores),
         starts_(links.starts),
         background_{map_, std::move(links.background_messages), links.any_thread, links.way} {}
 
@@ -79,7 +80,7 @@ class Across {
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
-  bool strict_, contested_, starts_;
+  bool strict_, contested_, shares_cores_, starts_;
   std::unordered_map<std::uint32_t, choice::Contest> contests_;
   progress::OtherNodes background_;
 };

@@ -14,10 +14,11 @@ struct Links {
   fabric::NodeMap map;
   // Of blocking collectives, and of nonblocking ones; members are ranks in `map`.
   std::shared_ptr<fabric::Messages> messages, background_messages;
-  bool any_thread = false;  // may send and receive the latter, or only the rank's own
-  bool strict = false;      // as Node::strict(), but of all nodes
-  bool contested = false;   // blocking collectives are the MPI's where that is faster
-  bool starts = true;       // nonblocking ones are Tutti's
+  bool any_thread = false;    // may send and receive the latter, or only the rank's own
+  bool strict = false;        // as Node::strict(), but of all nodes
+  bool contested = false;     // blocking collectives are the MPI's where that is faster
+  bool shares_cores = false;  // ranks of the job do, on any node
+  bool starts = true;         // nonblocking ones are Tutti's
   coll::leaders::Way way = {};
 };
 

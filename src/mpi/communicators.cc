@@ -320,6 +320,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = links_.is_contested(),
+      .shares_cores = links_.some_share_cores(),
       // What the MPI has computed it computes from then on: the bits could differ.
       .starts = links_.starts() && !(links_.is_contested() && facts.computed),
       .way = links_.way(),

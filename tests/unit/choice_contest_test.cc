@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace tutti::choice {
@@ -16,9 +19,13 @@ using Side = Contest::Side;
 // What call number `call` takes on a rank, in ns.
 using Cost = std::function<std::uint64_t(Side side, int rank, int call)>;
 
-// Who did each of `calls` of a collective, by three ranks that agree as members of a team do.
-std::vector<Side> play(Collective collective, int calls, const Cost& cost) {
-  std::vector<Contest> ranks(3, Contest(collective));
+enum class Cores : std::uint8_t { each_its_own, shared };
+
+// Who did each of `calls` of a collective, by three ranks that agree as members of a team do: then
+// they `meet`.
+std::vector<Side> play(Collective collective, int calls, const Cost& cost,
+                       Cores cores = Cores::each_its_own, const std::function<void()>& meet = {}) {
+  std::vector<Contest> ranks(3, Contest(collective, cores == Cores::shared));
   std::vector<Side> sides;
   for (int call = 0; call < calls; ++call) {
     if (ranks[0].is_due()) {
@@ -28,6 +35,7 @@ std::vector<Side> play(Collective collective, int calls, const Cost& cost) {
           agreed[i] = rank.counts_least() ? std::min(agreed[i], rank.times()[i])
                                           : std::max(agreed[i], rank.times()[i]);
       for (Contest& rank : ranks) (void)rank.decide(agreed);
+      if (meet) meet();
     }
     sides.push_back(ranks[0].next());
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -121,23 +129,67 @@ TEST(Contest, WhereARankIsDoneEarlyTheSlowestCounts) {
   EXPECT_EQ(play(Collective::bcast, 200, root_leaves).back(), Side::tutti);
 }
 
+// Of calls that count one by one, and in a short run of those that count together.
 TEST(Contest, TheFirstCallOfARunDoesNotCount) {
-  Side last = Side::tutti;
-  const auto settling = [&](Side side, int rank, int) -> std::uint64_t {
-    static Side before = Side::tutti;
-    if (rank == 0) {
-      before = last;
-      last = side;
-    }
-    const std::uint64_t own = side == Side::mpi ? 1000 : 1500;
-    return side != before ? own + 1'000'000 * (side == Side::mpi) : own;
+  for (const Collective collective : {Collective::allgather, Collective::scan}) {
+    Contest contest(collective, false);
+    for (int side = 0; side < 2; ++side)
+      for (int call = 0; call < 4; ++call) {
+        (void)contest.next();
+        EXPECT_EQ(contest.is_timed(), call > 0);
+        EXPECT_EQ(contest.is_due(), call == 3);
+        if (contest.is_timed()) contest.took(1000);
+        if (contest.is_due()) {
+          EXPECT_FALSE(contest.decide(Contest::Times(contest.times())));
+        }
+      }
+    (void)contest.next();
+    EXPECT_EQ(contest.is_timed(), collective == Collective::scan);
+  }
+}
+
+// The MPI's messages of many calls fit into buffers. So a rank waits in the first one, and has the
+// rest at once.
+TEST(Contest, WhatAllCallsWaitForInTheFirstCounts) {
+  for (const Collective collective : {Collective::bcast, Collective::alltoall}) {
+    int in_a_row = 0;
+    const auto buffered = [&](Side side, int rank, int) -> std::uint64_t {
+      if (rank == 0) in_a_row = side == Side::mpi ? in_a_row + 1 : 0;
+      return side == Side::tutti ? 12'000 : in_a_row == 1 ? 1'000'000 : 1000;
+    };
+    EXPECT_EQ(play(collective, 200, buffered, Cores::shared).back(), Side::tutti);
+  }
+}
+
+// Tutti's, in which a rank lost its core.
+TEST(Contest, OneLongCallDoesNotEndAContest) {
+  const auto interrupted = [&](Side side, int, int call) -> std::uint64_t {
+    return side == Side::mpi ? 5000 : call == 30 ? 400'000 : 2000;
   };
-  EXPECT_EQ(play(Collective::scan, 200, settling).back(), Side::mpi);
+  const auto sides = play(Collective::alltoall, 200, interrupted, Cores::shared);
+  EXPECT_EQ(sides[30], Side::tutti);
+  EXPECT_EQ(sides.back(), Side::tutti);
+}
+
+// The root is done with the MPI's calls long before the others. What it waits for them then is not
+// what Tutti's calls take.
+TEST(Contest, NoneIsLeftBehindInTheOtherSidesCalls) {
+  std::array<std::uint64_t, 3> clocks{};
+  const auto latest = [&] { return *std::ranges::max_element(clocks); };
+  std::uint64_t end_of_all = 0;  // of a call of Tutti's
+  const auto cost = [&](Side side, int rank, int) -> std::uint64_t {
+    if (rank == 0) end_of_all = latest() + 2000;
+    std::uint64_t& clock = clocks[static_cast<std::size_t>(rank)];
+    const std::uint64_t end = side == Side::tutti ? end_of_all : clock + (rank == 0 ? 100 : 3000);
+    return end - std::exchange(clock, end);
+  };
+  const auto meet = [&] { clocks.fill(latest()); };
+  EXPECT_EQ(play(Collective::bcast, 200, cost, Cores::each_its_own, meet).back(), Side::tutti);
 }
 
 // The turn is of the call that begins next on this thread, and of no other.
 TEST(Contest, ATurnIsTimed) {
-  Contest contest(Collective::barrier);
+  Contest contest(Collective::barrier, false);
   const Contest::Times none{};
   (void)contest.next();
   EXPECT_FALSE(contest.is_timed());

@@ -10,8 +10,12 @@ namespace tutti::choice {
 
 Contest::Side Contest::next() {
   sample_ = times_.size();
-  if (rest_ > 0) {
+  if (is_over()) {
     --rest_;
+    if (watched_ < watch_) {
+      sample_ = static_cast<std::size_t>(faster_) * places;
+      due_ = ++watched_ == watch_;
+    }
     return faster_;
   }
   const auto side = static_cast<Side>(side_);
@@ -39,19 +43,37 @@ bool Contest::is_clear() const {
   const auto slower = [&](std::size_t round, double times) -> std::optional<Side> {
     const auto [mpi, tutti] = results_[round];
     if (mpi > times * tutti) return Side::mpi;
-    return tutti > times * mpi ? std::optional(Side::tutti) : std::nullopt;
+    const bool may_be_tutti = round > 0 || !together_;
+    return may_be_tutti && tutti > times * mpi ? std::optional(Side::tutti) : std::nullopt;
   };
   if (round_ > 0) {
     const std::optional<Side> now = slower(round_, clear_twice);
     return now && now == slower(round_ - 1, clear_twice);
   }
-  return together_ ? slower(0, clear_of_sums) == Side::mpi : slower(0, clear_at_once).has_value();
+  return slower(0, together_ ? clear_of_sums : clear_at_once).has_value();
+}
+
+// `ns`: what a call took of those that were watched.
+void Contest::watch(double ns) {
+  if (ns > clear_twice * other_ns_) {
+    const bool has_mpi = faster_ == Side::mpi;
+    results_[0] = {has_mpi ? ns : other_ns_, has_mpi ? other_ns_ : ns};
+    rest_ = 0;
+    run_ = watch_;
+    round_ = 1;
+  }
+  watch_ = watch_ < longest_watch ? watch_ * longer_watch : 0;
+  watched_ = 0;
 }
 
 std::optional<Contest::Result> Contest::decide(const Times& agreed) {
   due_ = false;
   if (side_ != 0) return std::nullopt;  // the other side's run follows
   times_ = {};
+  if (is_over()) {
+    watch(static_cast<double>(agreed[static_cast<std::size_t>(faster_) * places]) / watch_);
+    return std::nullopt;
+  }
   results_[round_] = {time_of(Side::mpi, agreed), time_of(Side::tutti, agreed)};
   Result result = results_[round_];
   if (!is_clear()) {
@@ -62,14 +84,18 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
                       [](const Result& each) { return each.mpi_ns / each.tutti_ns; });
     result = long_ones[long_ones.size() / 2];
   }
-  round_ = 0;
   const bool mpi_has_them = faster_ == Side::mpi;
   const double worth = next_rest_ == first_rest ? worth_at_first : worth_again;
   const double has = mpi_has_them ? result.mpi_ns : result.tutti_ns;
   const double wants = mpi_has_them ? result.tutti_ns : result.mpi_ns;
-  if (wants < worth * has) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
+  const bool changes = wants < worth * has;
+  if (changes) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
+  other_ns_ = changes ? has : wants;
   rest_ = next_rest_;
   next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
+  if (together_ && run_ == long_run) watch_ = first_watch;  // else it has begun
+  run_ = long_run;
+  round_ = 0;
   return result;
 }
 

@@ -19,6 +19,10 @@
 // the first. As the members have agreed before, none is still in the other side's calls then. (In a
 // short run the first call does not count here either: a side's first one may make connections. So
 // such a run does not say that the MPI is the faster one.)
+//
+// Even so, some such calls in a row may be fast where many are not. So the first ones of the side
+// that has them then are watched. Where they take far longer than the other side took, that is a
+// clear result, and there is another contest at once, of runs as long as that.
 #pragma once
 
 #include <array>
@@ -50,6 +54,9 @@ class Contest {
   // How many times slower is very clear, of calls that count one by one, and of sums.
   static constexpr double clear_at_once = 4, clear_of_sums = 10;
   static constexpr double clear_twice = 2;  // in two rounds in a row
+  // So many calls are watched, then so many times more, up to the most.
+  static constexpr std::uint32_t first_watch = 64, longer_watch = 4, longest_watch = 256;
+  static_assert(first_watch > long_run);
   // The calls change sides if the other side takes so much less time: in the first contest, before
   // which the MPI has them, and in a later one.
   static constexpr double worth_at_first = 0.97, worth_again = 0.8;
@@ -57,8 +64,8 @@ class Contest {
  public:
   enum class Side : std::uint8_t { mpi, tutti };
 
-  // In ns, of the calls of a round that count, by side. Those of a run that count together have
-  // their sum in the first place.
+  // In ns, of the calls of a round that count, by side. Those of a run that count together, and
+  // those that are watched, have their sum in the first place.
   using Times = std::array<std::uint64_t, sides * places>;
 
   // `shares_cores`: ranks of the job do, on any node.
@@ -70,7 +77,7 @@ class Contest {
   [[nodiscard]] bool is_due() const { return due_; }
   [[nodiscard]] bool counts_least() const { return all_wait_; }
   [[nodiscard]] const Times& times() const { return times_; }
-  // The result, if they suffice: of a call.
+  // The contest's result, if they suffice: of a call.
   struct Result {
     double mpi_ns, tutti_ns;
   };
@@ -83,9 +90,11 @@ class Contest {
   void took(std::uint64_t ns) { times_[sample_] += ns; }
 
  private:
-  [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : long_run; }
+  [[nodiscard]] bool is_over() const { return rest_ > 0; }
+  [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : run_; }
   // So many first calls of a run do not count.
   [[nodiscard]] std::size_t uncounted() const { return together_ && round_ > 0 ? 0 : 1; }
+  void watch(double ns);
   [[nodiscard]] double time_of(Side side, const Times& agreed) const;
   [[nodiscard]] bool is_clear() const;
 
@@ -94,8 +103,12 @@ class Contest {
   Side faster_ = Side::mpi;
   std::uint32_t rest_ = 0;  // calls before the next contest
   std::uint32_t next_rest_ = first_rest;
+  // Until then: how many calls are watched, how many of them there have been, and what a call of
+  // the other side took in the contest.
+  std::uint32_t watch_ = 0, watched_ = 0;
+  double other_ns_ = 0;
   // In a contest: where the next call is.
-  std::size_t round_ = 0, side_ = 0, call_ = 0;
+  std::size_t run_ = long_run, round_ = 0, side_ = 0, call_ = 0;
   std::size_t sample_ = ~std::size_t{0};
   Times times_{};
   // By round.

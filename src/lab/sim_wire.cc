@@ -10,6 +10,7 @@ Ticket SimWire::send(int member, const void* from, std::size_t bytes, fabric::Wh
   auto message = std::make_shared<SimMail::Message>();
   message->from = static_cast<const std::byte*>(from);
   message->bytes = bytes;
+  message->whole = whole;
   message->eager = whole == fabric::Whole::no && simulator_.random()() % 2 == 0;
   if (message->eager) message->copy.assign(message->from, message->from + bytes);
   mail_.channel(rank_, member).sent.push_back(message);

@@ -24,6 +24,7 @@ class SimMail {
     const std::byte* from;
     std::size_t bytes;
     std::vector<std::byte> copy;  // where it is sent at once
+    fabric::Whole whole = fabric::Whole::no;
     bool eager = false, taken = false;
   };
   struct Channel {

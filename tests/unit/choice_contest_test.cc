@@ -161,6 +161,17 @@ TEST(Contest, WhatAllCallsWaitForInTheFirstCounts) {
   }
 }
 
+// It counts in the long ones, and these have none only once.
+TEST(Contest, AShortRunOfCallsThatCountTogetherSaysNothingForTheMpi) {
+  int of_the_mpi = 0;
+  const auto buffered = [&](Side side, int rank, int) -> std::uint64_t {
+    if (side == Side::tutti) return 12'000;
+    of_the_mpi += rank == 0;
+    return of_the_mpi > 20 && of_the_mpi % 16 == 5 ? 1'000'000 : 1000;
+  };
+  EXPECT_EQ(play(Collective::scatter, 200, buffered).back(), Side::tutti);
+}
+
 // Tutti's, in which a rank lost its core.
 TEST(Contest, OneLongCallDoesNotEndAContest) {
   const auto interrupted = [&](Side side, int, int call) -> std::uint64_t {
@@ -185,6 +196,46 @@ TEST(Contest, NoneIsLeftBehindInTheOtherSidesCalls) {
   };
   const auto meet = [&] { clocks.fill(latest()); };
   EXPECT_EQ(play(Collective::bcast, 200, cost, Cores::each_its_own, meet).back(), Side::tutti);
+}
+
+// Every 40th call of the MPI waits for a time slice, which runs of 16 do not show.
+TEST(Contest, AWinnerThatIsSlowAtLengthLosesTheCalls) {
+  for (const Collective collective : {Collective::bcast, Collective::allreduce}) {
+    int of_the_mpi = 0;
+    const auto slow = [&](Side side, int rank, int) -> std::uint64_t {
+      if (side == Side::tutti) return 4000;
+      of_the_mpi += rank == 0;
+      return of_the_mpi % 40 == 39 ? 1'000'000 : 900;
+    };
+    const auto sides = play(collective, 5000, slow, Cores::shared);
+    EXPECT_EQ(sides[8 + 4 * 16], Side::mpi);
+    EXPECT_EQ(sides.back(), Side::tutti);
+    // Three rounds, the calls that are watched, and a round of as many.
+    EXPECT_EQ(count(sides, Side::mpi), 4 + 2 * 16 + 64 + 64);
+  }
+}
+
+// The other side is asked again, and is no faster.
+TEST(Contest, AWinnerThatIsInterruptedKeepsTheCalls) {
+  int of_the_mpi = 0;
+  const auto interrupted = [&](Side side, int rank, int) -> std::uint64_t {
+    if (side == Side::tutti) return 4500;
+    of_the_mpi += rank == 0;
+    return of_the_mpi == 4 + 2 * 16 + 5 ? 10'000'000 : 1000;
+  };
+  const auto sides = play(Collective::scatter, 5000, interrupted);
+  EXPECT_EQ(count(sides, Side::tutti), 4 + 2 * 16 + 2 * 64);
+  EXPECT_EQ(sides.back(), Side::mpi);
+}
+
+// A program that comes late in all calls but the first: those of both sides take as long then.
+TEST(Contest, WaitsForTheProgramAreOfBothSides) {
+  const auto late = [](Side side, int, int call) -> std::uint64_t {
+    return (side == Side::mpi ? 1000 : 11'000) + (call < 4 + 4 + 4 * 16 ? 0 : 100'000);
+  };
+  const auto sides = play(Collective::gather, 5000, late);
+  EXPECT_EQ(count(sides, Side::tutti), 4 + 2 * 16 + 5 * 64);
+  EXPECT_EQ(sides.back(), Side::mpi);
 }
 
 // The turn is of the call that begins next on this thread, and of no other.

@@ -281,9 +281,10 @@ TEST(Across, LeavesTheMpiWhatItDoesFaster) {
       auto team = team_across(self, wires, hosts, false, false, true, nullptr, shares_cores);
       RANK_CHECK(team->performs(Collective::allreduce, true));
       RANK_CHECK(!team->performs(Collective::allreduce, false));
-      // Sizes have contests of their own, which end after four calls of the slow side or twenty.
+      // Sizes have contests of their own, which end after four calls of the slow side or twenty; or
+      // 36, where a short run does not say that the MPI is faster.
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) <= 20);
-      RANK_CHECK(turns_of_the_mpi(*team, 100, 1 << 20, 0) >= (shares_cores ? 80 : 90));
+      RANK_CHECK(turns_of_the_mpi(*team, 100, 1 << 20, 0) >= (shares_cores ? 60 : 90));
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) == 0);
     });
     EXPECT_TRUE(endings.all(0)) << endings.output;

@@ -14,7 +14,8 @@ Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
   const Branches branches(all, packed, tree);
   Ticket last = 0;
   for (const Branch& child : tree.children())
-    last = all.wire.receive(child.leader, branches.begin(child), branches.bytes(child));
+    last = all.wire.receive(child.leader, branches.begin(child), branches.bytes(child),
+                            gathers_whole(all.map, work));
   co_await on_node_of_root<Collective::gather>(all, work);
   co_await all.wire.done(last);
   for (const Branch& child : tree.children())
@@ -35,9 +36,10 @@ Task gather(Members<F, W>& all, const Work& work) {
     co_return;
   }
   const std::size_t bytes = work.bytes();
+  const fabric::Whole whole = gathers_whole(all.map, work);
   std::byte* const straight = straight_block(all, work.out[0], bytes);
   if (straight != nullptr && tree.nodes() == 1) {
-    co_await all.wire.done(all.wire.send(tree.parent(), straight, bytes));
+    co_await all.wire.done(all.wire.send(tree.parent(), straight, bytes, whole));
     co_return;
   }
   const Held held(all.map, tree, bytes);
@@ -47,12 +49,12 @@ Task gather(Members<F, W>& all, const Work& work) {
   if (leads) places = equal_places(memory, bytes, static_cast<std::size_t>(all.fabric.size()));
   Ticket last = 0;
   for (const Branch& child : tree.children())
-    last = all.wire.receive(child.leader, memory + held.begin(child), held.bytes(child));
+    last = all.wire.receive(child.leader, memory + held.begin(child), held.bytes(child), whole);
   Work own = all.staged(work);
   own.in = places;
   co_await on_node(all, Collective::gather, own);
   co_await all.wire.done(last);
-  if (leads) co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes()));
+  if (leads) co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes(), whole));
 }
 
 }  // namespace tutti::coll::leaders

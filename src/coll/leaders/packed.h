@@ -23,6 +23,12 @@ namespace tutti::coll::leaders {
   return passes ? Tree::Shape::binomial : Tree::Shape::star;
 }
 
+// How blocks of a Gather come to the next leader. One that is late is not to get more in advance
+// from all together than it may have of large blocks.
+[[nodiscard]] inline fabric::Whole gathers_whole(const NodeMap& map, const Work& work) {
+  return fabric::Whole{static_cast<std::size_t>(map.size()) * work.bytes() > limits::early_bytes};
+}
+
 // What a leader that is not the root holds for its branch, of equal blocks: its own node's first.
 class Held {
  public:

@@ -43,7 +43,7 @@ bool Contest::is_clear() const {
   const auto slower = [&](std::size_t round, double times) -> std::optional<Side> {
     const auto [mpi, tutti] = results_[round];
     if (mpi > times * tutti) return Side::mpi;
-    const bool may_be_tutti = round > 0 || !together_;
+    const bool may_be_tutti = round > 0 || !together_ || is_repeated();
     return may_be_tutti && tutti > times * mpi ? std::optional(Side::tutti) : std::nullopt;
   };
   if (round_ > 0) {
@@ -85,15 +85,17 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   const bool mpi_has_them = faster_ == Side::mpi;
-  const double worth = next_rest_ == first_rest ? worth_at_first : worth_again;
+  const double worth = whole_rest_ == 0 ? worth_at_first : worth_again;
   const double has = mpi_has_them ? result.mpi_ns : result.tutti_ns;
   const double wants = mpi_has_them ? result.tutti_ns : result.mpi_ns;
   const bool changes = wants < worth * has;
   if (changes) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
   other_ns_ = changes ? has : wants;
-  rest_ = next_rest_;
-  next_rest_ = std::min(longest_rest, next_rest_ * longer_rest);
-  if (together_ && run_ == long_run) watch_ = first_watch;  // else it has begun
+  if (!is_repeated()) {
+    whole_rest_ = whole_rest_ == 0 ? first_rest : std::min(longest_rest, whole_rest_ * longer_rest);
+    watch_ = together_ ? first_watch : 0;
+  }
+  rest_ = whole_rest_;
   run_ = long_run;
   round_ = 0;
   return result;

@@ -91,6 +91,8 @@ class Contest {
 
  private:
   [[nodiscard]] bool is_over() const { return rest_ > 0; }
+  // As calls that were watched took long; these are the result of its round 0.
+  [[nodiscard]] bool is_repeated() const { return run_ > long_run; }
   [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : run_; }
   // So many first calls of a run do not count.
   [[nodiscard]] std::size_t uncounted() const { return together_ && round_ > 0 ? 0 : 1; }
@@ -101,8 +103,8 @@ class Contest {
   bool all_wait_, together_;
   bool due_ = false;
   Side faster_ = Side::mpi;
-  std::uint32_t rest_ = 0;  // calls before the next contest
-  std::uint32_t next_rest_ = first_rest;
+  // Calls before the next contest: that are left, and in all.
+  std::uint32_t rest_ = 0, whole_rest_ = 0;
   // Until then: how many calls are watched, how many of them there have been, and what a call of
   // the other side took in the contest.
   std::uint32_t watch_ = 0, watched_ = 0;

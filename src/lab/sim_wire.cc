@@ -19,14 +19,15 @@ Ticket SimWire::send(int member, const void* from, std::size_t bytes, fabric::Wh
   return last_;
 }
 
-Ticket SimWire::receive(int member, void* to, std::size_t bytes, fabric::Whole) {
+Ticket SimWire::receive(int member, void* to, std::size_t bytes, fabric::Whole whole) {
   SimMail::Channel& channel = mail_.channel(member, rank_);
   pending_.push_back({.ticket = ++last_,
                       .sent = nullptr,
                       .channel = &channel,
                       .number = channel.received++,
                       .to = static_cast<std::byte*>(to),
-                      .bytes = bytes});
+                      .bytes = bytes,
+                      .whole = whole});
   receiving().push_back({static_cast<const std::byte*>(to), bytes});
   // A network writes to the buffer whenever it likes.
   if (simulator_.random()() % 2 == 0) (void)are_done(last_);
@@ -38,7 +39,7 @@ bool SimWire::is_done(Pending& pending) {
   if (pending.sent != nullptr) return pending.sent->eager || pending.sent->taken;
   if (pending.number >= pending.channel->sent.size()) return false;
   SimMail::Message& message = *pending.channel->sent[pending.number];
-  if (message.bytes != pending.bytes) ++simulator_.mismatches_;
+  if (message.bytes != pending.bytes || message.whole != pending.whole) ++simulator_.mismatches_;
   const std::size_t bytes = std::min(message.bytes, pending.bytes);
   if (bytes > 0) std::memcpy(pending.to, message.eager ? message.copy.data() : message.from, bytes);
   message.taken = true;

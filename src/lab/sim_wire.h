@@ -80,6 +80,7 @@ class SimWire {
     std::size_t number = 0;  // on the channel
     std::byte* to = nullptr;
     std::size_t bytes = 0;
+    fabric::Whole whole = fabric::Whole::no;
   };
   [[nodiscard]] std::vector<fabric::Bytes>& receiving() {
     return simulator_.receiving_[static_cast<std::size_t>(rank_)];

@@ -161,7 +161,7 @@ TEST(Contest, WhatAllCallsWaitForInTheFirstCounts) {
   }
 }
 
-// It counts in the long ones, and these have none only once.
+// Its first call does not count, and here the first long run has no such wait.
 TEST(Contest, AShortRunOfCallsThatCountTogetherSaysNothingForTheMpi) {
   int of_the_mpi = 0;
   const auto buffered = [&](Side side, int rank, int) -> std::uint64_t {
@@ -213,6 +213,38 @@ TEST(Contest, AWinnerThatIsSlowAtLengthLosesTheCalls) {
     // Three rounds, the calls that are watched, and a round of as many.
     EXPECT_EQ(count(sides, Side::mpi), 4 + 2 * 16 + 64 + 64);
   }
+}
+
+// Only in the second watch.
+TEST(Contest, AWinnerThatSlowsDownLosesTheCalls) {
+  int of_the_mpi = 0;
+  const auto slower = [&](Side side, int rank, int) -> std::uint64_t {
+    if (side == Side::tutti) return 4000;
+    of_the_mpi += rank == 0;
+    return of_the_mpi > 4 + 2 * 16 + 64 ? 10'000 : 900;
+  };
+  const auto sides = play(Collective::bcast, 5000, slower);
+  EXPECT_EQ(count(sides, Side::mpi), 4 + 2 * 16 + 64 + 256 + 256);
+  EXPECT_EQ(sides.back(), Side::tutti);
+}
+
+// Tutti, too. The next contest comes as late as if there had been none between, and is a usual one.
+TEST(Contest, ASideIsNotKeptLongerForAContestThatAWatchCalled) {
+  int of_tutti = 0;
+  const auto slower = [&](Side side, int rank, int) -> std::uint64_t {
+    if (side == Side::mpi) return 4000;
+    of_tutti += rank == 0;
+    return of_tutti > 4 + 16 ? 10'000 : 900;
+  };
+  const auto sides = play(Collective::bcast, 6000, slower);
+  const std::size_t again = 2 * (4 + 16 + 64) + 64 + 5000;
+  EXPECT_EQ(std::count(sides.begin(), sides.begin() + again, Side::tutti), 4 + 16 + 64 + 64);
+  for (const auto& [at, side] : {std::pair{std::size_t{0}, Side::mpi},
+                                 {4, Side::tutti},
+                                 {8, Side::mpi},
+                                 {8 + 16, Side::tutti},
+                                 {8 + 32, Side::mpi}})
+    EXPECT_EQ(sides[again + at], side) << at;
 }
 
 // The other side is asked again, and is no faster.

@@ -260,62 +260,109 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
   }
 }
 
-// What the last rank is sent before it comes, by an Alltoallv or a Gather: in some MPIs it would
-// need as much memory for it.
-std::size_t sent_early(Collective collective, int ranks, std::size_t block, int each = 1) {
-  const auto all_ranks = static_cast<std::size_t>(ranks), late = all_ranks - 1;
-  std::vector<std::int32_t> hosts;
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / each);
-  Simulator simulator(hosts, 1, {});
-  SimMail mail(ranks);
-  std::vector<SimWire> wires;
-  for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
-  std::vector<std::byte> out(block), in(block);
-  const auto body = [&](int rank) -> lab::Task {
-    const auto me = static_cast<std::size_t>(rank);
-    if (me == late) co_return;
-    std::vector<coll::Block> blocks_out(all_ranks), blocks_in(all_ranks);
-    blocks_out[late] = {.address = out.data(), .bytes = block};
-    blocks_in[late] = {.address = in.data(), .bytes = block};
-    SimFabric& f = simulator.fabric(rank);
-    const auto plans = usual_plans<SimFabric>(f.size());
-    coll::leaders::Members<SimFabric, SimWire> all{f,      wires[me], simulator.map(rank),
-                                                   *plans, false,     {}};
-    coll::Work work{.out = blocks_out, .in = blocks_in};
-    if (collective == Collective::gather)
-      work = {.count = block, .root = ranks - 1, .out = std::span(&blocks_out[late], 1)};
-    f.begin(1);
-    (void)wires[me].begin_call();
-    co_await algorithm_of(collective)(all, work);
-  };
-  int stuck = 0;
-  const bool ended = simulator.run_ranks(body, &stuck);
-  if (collective == Collective::alltoallv) {
-    EXPECT_FALSE(ended);
-    EXPECT_EQ(stuck, ranks - 1);
+// Blocks for the last rank, by an Alltoallv, Gather or Gatherv. What it is sent before it comes,
+// in some MPIs it needs as much memory for; not for messages that go whole.
+class ToTheLast {
+ public:
+  ToTheLast(Collective collective, int ranks, std::size_t block, int each = 1)
+      : collective_(collective), ranks_(ranks), block_(block), out_(block), in_(block) {
+    for (int rank = 0; rank < ranks; ++rank) hosts_.push_back(rank / each);
   }
-  std::size_t bytes = 0;
-  for (int rank = 0; rank < ranks; ++rank)
-    for (const auto& message : mail.channel(rank, ranks - 1).sent)
-      if (message->whole == fabric::Whole::no) bytes += message->bytes;
-  return bytes;
-}
+
+  std::size_t sent_early() {
+    std::vector<coll::Block> in(all_ranks());
+    in.back() = {.address = in_.data(), .bytes = block_};
+    const bool ended = run(in, false);
+    EXPECT_EQ(mismatches_, 0);
+    if (collective_ == Collective::alltoallv) {
+      EXPECT_FALSE(ended);
+      EXPECT_EQ(stuck_, ranks_ - 1);
+    }
+    return early_bytes_;
+  }
+  // With the last rank, which gets what has been sent.
+  bool arrives() {
+    std::ranges::fill(out_, std::byte{7});
+    std::vector<std::byte> memory(all_ranks() * block_);
+    std::vector<coll::Block> in(all_ranks());
+    for (std::size_t q = 0; q < in.size(); ++q) in[q] = {&memory[q * block_], block_, nullptr};
+    return run(in, true) && mismatches_ == 0 &&
+           std::ranges::all_of(memory, [](std::byte byte) { return byte == std::byte{7}; });
+  }
+
+ private:
+  [[nodiscard]] std::size_t all_ranks() const { return hosts_.size(); }
+
+  bool run(std::vector<coll::Block>& in, bool comes) {
+    Simulator simulator(hosts_, 1, {});
+    SimMail mail(ranks_);
+    std::vector<SimWire> wires;
+    for (int rank = 0; rank < ranks_; ++rank) wires.emplace_back(simulator, mail, rank);
+    const auto body = [&](int rank) -> lab::Task {
+      const bool is_last = rank == ranks_ - 1;
+      if (is_last && !comes) co_return;
+      std::vector<coll::Block> out(all_ranks());
+      out.back() = {.address = out_.data(), .bytes = block_};
+      SimFabric& f = simulator.fabric(rank);
+      const auto plans = usual_plans<SimFabric>(f.size());
+      SimWire& wire = wires[static_cast<std::size_t>(rank)];
+      coll::leaders::Members<SimFabric, SimWire> all{f,      wire,  simulator.map(rank),
+                                                     *plans, false, {}};
+      coll::Work work{.out = out, .in = in};
+      if (collective_ != Collective::alltoallv) {
+        work.root = ranks_ - 1;
+        work.count = collective_ == Collective::gather ? block_ : 0;
+        work.out = work.out.last(1);
+        if (!is_last) work.in = {};
+      }
+      f.begin(1);
+      (void)wire.begin_call();
+      co_await algorithm_of(collective_)(all, work);
+    };
+    const bool ended = simulator.run_ranks(body, &stuck_);
+    mismatches_ = simulator.mismatches();
+    early_bytes_ = 0;
+    for (int rank = 0; rank < ranks_; ++rank)
+      for (const auto& message : mail.channel(rank, ranks_ - 1).sent)
+        if (message->whole == fabric::Whole::no) early_bytes_ += message->bytes;
+    return ended;
+  }
+
+  Collective collective_;
+  int ranks_;
+  std::size_t block_;
+  std::vector<std::int32_t> hosts_;
+  std::vector<std::byte> out_, in_;
+  int stuck_ = 0, mismatches_ = 0;
+  std::size_t early_bytes_ = 0;
+};
 
 TEST(Late, KeepsLittle) {
   const std::size_t mib = std::size_t{1} << 20;
   for (const int ranks : {2, 3, 17, 40, 128}) {
-    const std::size_t sent = sent_early(Collective::alltoallv, ranks, 8 * mib);
+    const std::size_t sent = ToTheLast(Collective::alltoallv, ranks, 8 * mib).sent_early();
     EXPECT_GT(sent, 0);
     EXPECT_LE(sent, 16 * mib) << ranks << " ranks";
   }
-  EXPECT_EQ(sent_early(Collective::alltoallv, 2, 8 * mib), mib);
-  // By leaders.
-  for (const int each : {1, 4}) {
-    EXPECT_EQ(sent_early(Collective::gather, 64, mib / 8, each), (64 - each) * mib / 8);
-    EXPECT_EQ(sent_early(Collective::gather, 256, mib / 8, each), 0);
-  }
+  EXPECT_EQ(ToTheLast(Collective::alltoallv, 2, 8 * mib).sent_early(), mib);
   EXPECT_EQ(coll::leaders::direct_piece_bytes({}, 16), mib / 2);
   EXPECT_EQ(coll::leaders::direct_piece_bytes({}, 1024), mib / 16);
+}
+
+// By leaders.
+TEST(Late, RootsKeepLittle) {
+  const std::size_t mib = std::size_t{1} << 20;
+  for (const int each : {1, 4}) {
+    const auto others = static_cast<std::size_t>(64 - each);
+    EXPECT_EQ(ToTheLast(Collective::gather, 64, mib / 8, each).sent_early(), others * mib / 8);
+    EXPECT_EQ(ToTheLast(Collective::gather, 256, mib / 8, each).sent_early(), 0);
+    EXPECT_TRUE(ToTheLast(Collective::gather, 132, mib / 8, each).arrives());
+    for (const int nodes : {5, 17, 18, 40})
+      EXPECT_LE(ToTheLast(Collective::gatherv, nodes * each, mib / each, each).sent_early(),
+                17 * mib)
+          << nodes << " nodes of " << each;
+    EXPECT_TRUE(ToTheLast(Collective::gatherv, 20 * each, 2 * mib / each, each).arrives());
+  }
 }
 
 // However many leaders share it, and in whatever parts.

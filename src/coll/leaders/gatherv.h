@@ -104,7 +104,8 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
       co_await on_node(all, Collective::gatherv, own);
     }
     if (leads && !row.rides())
-      last = sent[number % 2] = all.wire.send(work.root, at(begin), row.bytes_from(begin));
+      last = sent[number % 2] =
+          all.wire.send(work.root, at(begin), row.bytes_from(begin), gathers_whole_pieces(all.map));
   }
   if (leads && row.rides()) last = all.wire.send(work.root, memory, head_bytes);
   if (leads) co_await all.wire.done(last);

@@ -24,7 +24,8 @@ namespace tutti::coll::leaders {
 }
 
 // How blocks of a Gather come to the next leader. One that is late is not to get more in advance
-// from all together than it may have of large blocks.
+// from all together than it may have of large blocks, but for what the MPI sends of each message at
+// once.
 [[nodiscard]] inline fabric::Whole gathers_whole(const NodeMap& map, const Work& work) {
   return fabric::Whole{static_cast<std::size_t>(map.size()) * work.bytes() > limits::early_bytes};
 }

@@ -112,6 +112,12 @@ class Heads {
   std::byte* memory_;
 };
 
+// Whether pieces of a Gatherv do not come early: a root that is late could get two of each node.
+[[nodiscard]] inline fabric::Whole gathers_whole_pieces(const NodeMap& map) {
+  const auto others = static_cast<std::size_t>(map.nodes() - 1);
+  return fabric::Whole{others * 2 * Row::piece_bytes > limits::early_bytes};
+}
+
 // The root's messages with all leaders, of which a bounded number is under way: first the first
 // piece of each node, then the second.
 template <Wire W>
@@ -178,8 +184,8 @@ class RootPieces {
     Piece& next = under_way_[number];
     next = {0, receives_ && straight == nullptr ? place : nullptr, node, begin_};
     if (!receives_ && straight == nullptr) row.pack(place, begin_);
-    next.ticket =
-        receives_ ? wire_.receive(leader, place, bytes) : wire_.send(leader, place, bytes);
+    next.ticket = receives_ ? wire_.receive(leader, place, bytes, gathers_whole_pieces(map_))
+                            : wire_.send(leader, place, bytes);
   }
 
   W& wire_;

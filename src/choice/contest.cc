@@ -13,13 +13,13 @@ Contest::Side Contest::next() {
   if (is_over()) {
     --rest_;
     if (watched_ < watch_) {
-      sample_ = static_cast<std::size_t>(faster_) * places;
+      sample_ = place(faster_);
       due_ = ++watched_ == watch_;
     }
     return faster_;
   }
   const auto side = static_cast<Side>(side_);
-  if (call_ >= uncounted()) sample_ = side_ * places + (together_ ? 0 : call_ - uncounted());
+  if (call_ >= uncounted()) sample_ = place(side) + (together_ ? 0 : call_ - uncounted());
   if (++call_ < run()) return side;
   call_ = 0;
   side_ = (side_ + 1) % sides;
@@ -28,12 +28,10 @@ Contest::Side Contest::next() {
 }
 
 double Contest::time_of(Side side, const Times& agreed) const {
-  Times times = agreed;
-  const std::span of_side =
-      std::span(times).subspan(static_cast<std::size_t>(side) * places, places);
   const std::size_t counted = run() - uncounted();
-  if (together_) return static_cast<double>(of_side[0]) / static_cast<double>(counted);
-  const std::span calls = of_side.first(counted);
+  if (together_) return static_cast<double>(agreed[place(side)]) / static_cast<double>(counted);
+  Times times = agreed;
+  const std::span calls = std::span(times).subspan(place(side), counted);
   const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
   std::ranges::nth_element(calls, middle);
   return static_cast<double>(*middle);
@@ -71,7 +69,7 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
   if (side_ != 0) return std::nullopt;  // the other side's run follows
   times_ = {};
   if (is_over()) {
-    watch(static_cast<double>(agreed[static_cast<std::size_t>(faster_) * places]) / watch_);
+    watch(static_cast<double>(agreed[place(faster_)]) / watch_);
     return std::nullopt;
   }
   results_[round_] = {time_of(Side::mpi, agreed), time_of(Side::tutti, agreed)};

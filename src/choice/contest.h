@@ -96,6 +96,9 @@ class Contest {
   [[nodiscard]] std::size_t run() const { return round_ == 0 ? short_run : run_; }
   // So many first calls of a run do not count.
   [[nodiscard]] std::size_t uncounted() const { return together_ && round_ > 0 ? 0 : 1; }
+  [[nodiscard]] static std::size_t place(Side side) {
+    return static_cast<std::size_t>(side) * places;
+  }
   void watch(double ns);
   [[nodiscard]] double time_of(Side side, const Times& agreed) const;
   [[nodiscard]] bool is_clear() const;

@@ -272,9 +272,9 @@ int turns_of_the_mpi(engine::Team& team, int calls, std::uint64_t size, useconds
 }
 
 TEST(Across, LeavesTheMpiWhatItDoesFaster) {
-  for (const bool shares_cores : {false, true}) {
-    const std::vector<std::int32_t> hosts =
-        shares_cores ? std::vector{0, 1, 1, 1, 0, 2} : std::vector{0, 0, 1, 1};
+  const std::vector<std::int32_t> few{0, 0, 1, 1}, uneven{0, 1, 1, 1, 0, 2};
+  for (const auto& [hosts, shares_cores] :
+       {std::pair{few, false}, {uneven, false}, {few, true}, {uneven, true}}) {
     const int ranks = static_cast<int>(hosts.size());
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {

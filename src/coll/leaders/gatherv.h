@@ -105,7 +105,7 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
     }
     if (leads && !row.rides())
       last = sent[number % 2] =
-          all.wire.send(work.root, at(begin), row.bytes_from(begin), gathers_whole_pieces(all.map));
+          all.wire.send(work.root, at(begin), row.bytes_from(begin), gathers_whole(all.map, row));
   }
   if (leads && row.rides()) last = all.wire.send(work.root, memory, head_bytes);
   if (leads) co_await all.wire.done(last);

@@ -112,10 +112,11 @@ class Heads {
   std::byte* memory_;
 };
 
-// Whether pieces of a Gatherv do not come early: a root that is late could get two of each node.
-[[nodiscard]] inline fabric::Whole gathers_whole_pieces(const NodeMap& map) {
+// As of equal blocks (packed.h), how a node's pieces come to the root of a Gatherv. Of each node
+// with as much it could get two in advance.
+[[nodiscard]] inline fabric::Whole gathers_whole(const NodeMap& map, const Row& row) {
   const auto others = static_cast<std::size_t>(map.nodes() - 1);
-  return fabric::Whole{others * 2 * Row::piece_bytes > limits::early_bytes};
+  return fabric::Whole{others * std::min(row.bytes(), 2 * Row::piece_bytes) > limits::early_bytes};
 }
 
 // The root's messages with all leaders, of which a bounded number is under way: first the first
@@ -184,7 +185,7 @@ class RootPieces {
     Piece& next = under_way_[number];
     next = {0, receives_ && straight == nullptr ? place : nullptr, node, begin_};
     if (!receives_ && straight == nullptr) row.pack(place, begin_);
-    next.ticket = receives_ ? wire_.receive(leader, place, bytes, gathers_whole_pieces(map_))
+    next.ticket = receives_ ? wire_.receive(leader, place, bytes, gathers_whole(map_, row))
                             : wire_.send(leader, place, bytes);
   }
 

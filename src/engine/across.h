@@ -65,6 +65,8 @@ class Across {
   }
   // Whether a member has met an error.
   [[nodiscard]] bool is_called_off() { return wire_.is_called_off(); }
+  // As fabric::Messages::find_stray().
+  [[nodiscard]] auto find_stray() { return wire_.find_stray(); }
   // What this rank sent to other nodes since this was asked last.
   [[nodiscard]] fabric::Sent sent() { return wire_.sent(); }
   // For the queue of nonblocking collectives.

@@ -137,6 +137,16 @@ void ErrorReporter::tell_mismatch(int peer, std::uint64_t theirs) {
       describe(blocking_, mine, text[1]));
 }
 
+void ErrorReporter::tell_mismatch_across(int rank, std::uint64_t theirs, std::uint64_t mine) {
+  error_code_ = ErrorCode::mismatched;
+  char text[2][96];
+  log::fatal(
+      "the ranks of a communicator of %d ranks called different things: its rank %d %s, its rank "
+      "%d %s",
+      size(), rank, describe(blocking_, theirs, text[0]), rank_of(rank_),
+      describe(blocking_, mine, text[1]));
+}
+
 // What a member has called from `step` on.
 std::uint64_t ErrorReporter::call_of(int peer, fabric::Step step) const {
   const std::size_t first = blocking_ ? 0 : members_.size();
@@ -205,16 +215,8 @@ fabric::Emergencies ErrorReporter::emergencies() {
       .peer_error = [](void* context, int) { static_cast<ErrorReporter*>(context)->hear(); },
       .mixed_up = [](void* context) { return static_cast<ErrorReporter*>(context)->find_mixup(); },
       .mismatch_across =
-          [](void* context, int rank, std::uint64_t theirs) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::mismatched;
-            char text[2][96];
-            log::fatal(
-                "the ranks of a communicator of %d ranks called different things: its rank %d %s, "
-                "its rank %d %s",
-                self->size(), rank, describe(self->blocking_, theirs, text[0]),
-                self->rank_of(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text[1]));
+          [](void* context, int rank, std::uint64_t theirs, std::uint64_t mine) {
+            static_cast<ErrorReporter*>(context)->tell_mismatch_across(rank, theirs, mine);
           },
       .truncation_across =
           [](void* context, int rank, std::size_t sent, std::size_t room) {
@@ -231,6 +233,14 @@ fabric::Emergencies ErrorReporter::emergencies() {
           [](void* context) {
             const auto* self = static_cast<const ErrorReporter*>(context);
             return self->is_called_off_ != nullptr && self->is_called_off_();
+          },
+      .strayed =
+          [](void* context) {
+            auto* self = static_cast<ErrorReporter*>(context);
+            if (self->find_stray_ == nullptr) return false;
+            const auto stray = self->find_stray_();
+            if (stray) self->tell_mismatch_across(stray->member, stray->theirs, stray->mine);
+            return stray.has_value();
           },
       .messages_lost =
           [](void* context) {

@@ -13,6 +13,7 @@
 #include "engine/error_code.h"
 #include "engine/mixup.h"
 #include "engine/node.h"
+#include "fabric/messages.h"
 #include "fabric/node_map.h"
 #include "fabric/peers.h"
 
@@ -43,9 +44,12 @@ class ErrorReporter {
   ErrorReporter& operator=(const ErrorReporter&) = delete;
 
   // Of a team of several nodes, whose members on this one are these; the map outlives this.
-  void set_across(const fabric::NodeMap& map, std::function<bool()> is_called_off) {
+  // The others are as in fabric::Messages.
+  void set_across(const fabric::NodeMap& map, std::function<bool()> is_called_off,
+                  std::function<std::optional<fabric::Messages::Stray>()> find_stray) {
     map_ = &map;
     is_called_off_ = std::move(is_called_off);
+    find_stray_ = std::move(find_stray);
   }
 
   // The error of a collective that has failed: what this member has said, or `peer_error`.
@@ -61,6 +65,7 @@ class ErrorReporter {
   [[nodiscard]] bool find_mixup();
   [[nodiscard]] std::uint64_t call_of(int peer, fabric::Step step) const;
   void tell_mismatch(int peer, std::uint64_t theirs);
+  void tell_mismatch_across(int rank, std::uint64_t theirs, std::uint64_t mine);
   void hear();
 
   const Node& node_;
@@ -70,6 +75,7 @@ class ErrorReporter {
   bool blocking_;
   const fabric::NodeMap* map_ = nullptr;
   std::function<bool()> is_called_off_;  // whether a member on another node has met an error
+  std::function<std::optional<fabric::Messages::Stray>()> find_stray_;
   const void* fabric_;
   std::uint64_t (*call_)(const void*);
   fabric::Step (*first_step_)(const void*);

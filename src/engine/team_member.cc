@@ -145,7 +145,9 @@ TeamMember::TeamMember(std::shared_ptr<Node> own, std::uint64_t slice, std::vect
   if (links != nullptr) {
     strict_ = links->strict;
     across_ = std::make_unique<Across>(std::move(*links), fabric_, *plans_);
-    reporter_.set_across(across_->map(), [this] { return across_->is_called_off(); });
+    reporter_.set_across(
+        across_->map(), [this] { return across_->is_called_off(); },
+        [this] { return across_->find_stray(); });
   }
   const std::lock_guard lock(g_mutex);
   teams().push_back(this);
@@ -364,7 +366,9 @@ TeamMember::Background::Background(TeamMember& team)
             team.across_ != nullptr ? &team.across_->background() : nullptr),
       leaving(true, desks, team.place(), team.provider_, team.node()->wait_policy()) {
   if (team.across_ != nullptr)
-    reporter.set_across(team.across_->map(), [this] { return queue.is_called_off(); });
+    reporter.set_across(
+        team.across_->map(), [this] { return queue.is_called_off(); },
+        [this] { return queue.find_stray(); });
 }
 
 ErrorCode TeamMember::may_start(Collective collective, const coll::Work& work) {

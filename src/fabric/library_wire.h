@@ -15,9 +15,15 @@ namespace tutti::fabric {
 template <class Provider>
 class LibraryWire {
  public:
-  void mismatch(int member, std::uint64_t theirs) { provider_.mismatch_across(member, theirs); }
+  void mismatch(int member, std::uint64_t theirs, std::uint64_t mine) {
+    provider_.mismatch_across(member, theirs, mine);
+  }
   void truncation(int member, std::size_t sent, std::size_t room) {
     provider_.truncation_across(member, sent, room);
+  }
+  // As Messages::enter().
+  void enter(Collective collective, int root, std::uint64_t call) {
+    messages_->enter(collective, root, call);
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 
@@ -33,6 +39,8 @@ class LibraryWire {
   // library.
   void call_off() { messages_->call_off(); }
   [[nodiscard]] bool is_called_off() { return messages_->is_called_off(); }
+  // As in Messages.
+  [[nodiscard]] std::optional<Messages::Stray> find_stray() { return messages_->find_stray(); }
   // What was sent since this was asked last.
   [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 

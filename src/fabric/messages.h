@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+
+#include "base/collective.h"
 
 namespace tutti::fabric {
 
@@ -50,6 +53,22 @@ class Messages {
   // False: it could not be started.
   [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes, Whole whole) = 0;
   [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes, Whole whole) = 0;
+
+  // What is sent and received from now on is of the next call: of this collective and root, and
+  // `call` tells it from others; the same on all members. A message is not received in a call of
+  // another kind, as far as kinds are told apart.
+  virtual void enter(Collective collective, int root, std::uint64_t call) {
+    (void)collective;
+    (void)root;
+    (void)call;
+  }
+  // Of who waits: whether a member has waited for this one for seconds, in a call in whose place
+  // this one has made another one.
+  struct Stray {
+    int member;
+    std::uint64_t theirs, mine;
+  };
+  [[nodiscard]] virtual std::optional<Stray> find_stray() { return {}; }
 
   // The same on all members, before the first message, or when those that were started are done.
   // Where that matters.

@@ -51,8 +51,10 @@ bool Peers::in_vain(const Watch& watch, bool rank_waits) {
     if (!fail()) emergencies_.peer_error(emergencies_.context, 0);
     return true;
   }
-  if (emergencies_.mixed_up == nullptr) return false;
-  if (!emergencies_.mixed_up(emergencies_.context)) return false;
+  const auto says = [&](bool (*look)(void*)) {
+    return look != nullptr && look(emergencies_.context);
+  };
+  if (!says(emergencies_.strayed) && !says(emergencies_.mixed_up)) return false;
   (void)fail();
   return true;
 }

@@ -30,10 +30,13 @@ struct Emergencies {
   // Looks whether members have mixed up blocking and nonblocking collectives, and says so.
   bool (*mixed_up)(void* context) = nullptr;
   // The same as mismatch and truncation, of a member on another node: its rank in the communicator.
-  void (*mismatch_across)(void* context, int rank, std::uint64_t theirs) = nullptr;
+  void (*mismatch_across)(void* context, int rank, std::uint64_t theirs,
+                          std::uint64_t mine) = nullptr;
   void (*truncation_across)(void* context, int rank, std::size_t sent, std::size_t room) = nullptr;
   // Whether a member on another node has met an error.
   bool (*called_off)(void* context) = nullptr;
+  // Looks whether a member on another node is in another call, and says so.
+  bool (*strayed)(void* context) = nullptr;
   // A message between nodes could not be sent or received, or was not of the length awaited.
   void (*messages_lost)(void* context) = nullptr;
 };
@@ -92,8 +95,8 @@ class Peers {
 
   // in_vain() of a wait that is about no member of this node.
   [[nodiscard]] bool is_left_behind(std::span<Desk* const> desks, bool rank_waits = true);
-  void mismatch_across(int rank, std::uint64_t theirs) {
-    if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs);
+  void mismatch_across(int rank, std::uint64_t theirs, std::uint64_t mine) {
+    if (!fail()) emergencies_.mismatch_across(emergencies_.context, rank, theirs, mine);
   }
   void truncation_across(int rank, std::size_t sent, std::size_t room) {
     if (!fail()) emergencies_.truncation_across(emergencies_.context, rank, sent, room);

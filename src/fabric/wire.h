@@ -7,7 +7,7 @@
 //   receive(from, to, n)  starts to receive n bytes from a member: the next of its messages; both
 //                         may say that none of them is to come before (Whole, messages.h)
 //   done(ticket)          awaits that this message and all that were started before it are done
-//   mismatch(q, call)     a member is in another call than this one
+//   mismatch(q, theirs, mine)  a member is in another call than this one
 //   truncation(q, n, m)   it sends n bytes, and this one has room for m
 //   scratch(n)            memory of this rank's own for n bytes, until the collective ends; to be
 //                         asked for once

@@ -117,7 +117,7 @@ class ClusterWire {
     inline void await_resume() const;
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
-  void mismatch(int, std::uint64_t) { std::abort(); }
+  void mismatch(int, std::uint64_t, std::uint64_t) { std::abort(); }
   void truncation(int, std::size_t, std::size_t) { std::abort(); }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 

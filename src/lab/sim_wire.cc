@@ -55,7 +55,7 @@ bool SimWire::are_done(Ticket ticket) {
                       [ticket](const Pending& pending) { return pending.ticket <= ticket; });
 }
 
-void SimWire::mismatch(int, std::uint64_t) { ++simulator_.mismatches_; }
+void SimWire::mismatch(int, std::uint64_t, std::uint64_t) { ++simulator_.mismatches_; }
 
 void SimWire::truncation(int, std::size_t, std::size_t) { ++simulator_.mismatches_; }
 

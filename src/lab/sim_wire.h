@@ -64,7 +64,7 @@ class SimWire {
   };
   [[nodiscard]] Await done(Ticket ticket) { return {*this, ticket}; }
 
-  void mismatch(int member, std::uint64_t theirs);
+  void mismatch(int member, std::uint64_t theirs, std::uint64_t mine);
   void truncation(int member, std::size_t sent, std::size_t room);
 
   // A call begins, or all are over. False: the last one asked for scratch twice, or has left

@@ -305,7 +305,7 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   // Communicators of one MPI_Comm_split differ in their members.
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(ranks[0]));
   if (!links_.agree(comm, name, facts, tag)) return;
-  const auto tagged = links_.members(tag, std::move(ranks));
+  const auto tagged = links_.members(tag, name, std::move(ranks));
   const char* why = nullptr;
   if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
   if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";

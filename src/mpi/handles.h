@@ -97,6 +97,22 @@ struct ErrorClasses {
   return 0;
 }
 
+// MPI_ANY_SOURCE.
+[[nodiscard]] constexpr int any_source(Family family) { return family == Family::mpich ? -2 : -1; }
+
+// MPI_TAG_UB.
+[[nodiscard]] constexpr int key_of_largest_tag(Family family) {
+  switch (family) {
+    case Family::openmpi:
+      return 0;
+    case Family::mpich:
+      return 0x64400001;
+    case Family::standard:
+      return 501;
+  }
+  return 0;
+}
+
 // How an MPI_Status lies in memory, in bytes, and the value of MPI_STATUSES_IGNORE and
 // MPI_STATUS_IGNORE.
 struct StatusLayout {
@@ -111,14 +127,21 @@ struct StatusLayout {
   void set_error(void* status, int code) const {
     if (!ignores(status)) std::memcpy(static_cast<std::byte*>(status) + error, &code, sizeof code);
   }
-  [[nodiscard]] int error_of(const void* status) const {
-    int code = 0;
-    std::memcpy(&code, static_cast<const std::byte*>(status) + error, sizeof code);
-    return code;
+  [[nodiscard]] int error_of(const void* status) const { return field(status, error); }
+  // In all families MPI_SOURCE and MPI_TAG come right before MPI_ERROR.
+  [[nodiscard]] int source_of(const void* status) const {
+    return field(status, error - 2 * sizeof(int));
   }
 
   [[nodiscard]] bool ignores(const void* status) const {
     return reinterpret_cast<std::uintptr_t>(status) == ignore;
+  }
+
+ private:
+  [[nodiscard]] static int field(const void* status, std::size_t offset) {
+    int value = 0;
+    std::memcpy(&value, static_cast<const std::byte*>(status) + offset, sizeof value);
+    return value;
   }
 };
 [[nodiscard]] constexpr StatusLayout status_layout(Family family) {

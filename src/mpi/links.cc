@@ -60,14 +60,17 @@ std::byte g_surplus[limits::wire_piece_bytes];
 
 template <class H>
 template <class Start>
-bool TaggedMessages<H>::start(std::size_t bytes, fabric::Whole whole, bool receives, Start start) {
+bool TaggedMessages<H>::start(int member, std::size_t bytes, fabric::Whole whole, bool receives,
+                              Start start) {
   if (abandoned_) return false;
+  if (hearing_.has_come()) hear();
   const std::size_t longest =
       std::min((whole == fabric::Whole::yes ? fabric::Cut{} : cut_).part_of(bytes),
                limits::longest_message_bytes);
   for (std::size_t begin = 0;;) {
     const std::size_t part = std::min(longest, bytes - begin);
     Part& started = parts_.emplace_back();
+    started.member = member;
     if (start(begin, static_cast<int>(part), &started.request) != 0) {
       parts_.pop_back();
       return false;
@@ -84,22 +87,23 @@ bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fa
   const int to = world_rank(member);
   unreceived_.resize(members_->world_ranks.size());
   std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
-  return start(bytes, whole, false, [&](std::size_t begin, int count, H* request) {
+  return start(member, bytes, whole, false, [&](std::size_t begin, int count, H* request) {
     unreceived += static_cast<std::uint32_t>(count);
     const bool waits = whole == fabric::Whole::yes || unreceived > limits::unreceived_bytes;
     if (waits) unreceived = 0;
     return (waits ? native_.issend : native_.isend)(static_cast<const std::byte*>(from) + begin,
-                                                    count, native_.byte, to, tag_, comm_, request);
+                                                    count, native_.byte, to, tag_of(kind_), comm_,
+                                                    request);
   });
 }
 
 template <class H>
 bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes, fabric::Whole whole) {
   const int from = world_rank(member);
-  return start(bytes, whole, true, [&](std::size_t begin, int count, H* request) {
+  return start(member, bytes, whole, true, [&](std::size_t begin, int count, H* request) {
     std::byte* const at = count > 0 ? static_cast<std::byte*>(to) + begin : g_surplus;
     const int room = count > 0 ? count : static_cast<int>(sizeof g_surplus);
-    return native_.irecv(at, room, native_.byte, from, tag_, comm_, request);
+    return native_.irecv(at, room, native_.byte, from, tag_of(kind_), comm_, request);
   });
 }
 
@@ -111,7 +115,7 @@ fabric::Messages::State TaggedMessages<H>::test_oldest() {
     int over = 0, count = 0;
     AnyStatus status;
     if (native_.test(&oldest.request, &over, &status) != 0) {
-      parts_.pop_front();
+      take_oldest();
       return State::failed;
     }
     if (!over) return State::pending;
@@ -119,7 +123,7 @@ fabric::Messages::State TaggedMessages<H>::test_oldest() {
         (native_.get_count(&status, native_.byte, &count) != 0 || count != oldest.awaited))
       return State::failed;
     const bool last = oldest.last;
-    parts_.pop_front();
+    take_oldest();
     if (last) return State::done;
   }
   return State::failed;
@@ -136,6 +140,12 @@ void TaggedMessages<H>::abandon() {
   parts_.clear();
 }
 
+template <class H>
+TaggedMessages<H>::~TaggedMessages() {
+  // They may still be on their way. The MPI may have ended.
+  for (Asked& each : asked_) (void)each.question.release();
+}
+
 // The messages are never received.
 template <class H>
 void TaggedMessages<H>::call_off() {
@@ -146,7 +156,7 @@ void TaggedMessages<H>::call_off() {
   for (const int other : members_->world_ranks) {
     H request{};
     if (other == rank ||
-        native_.isend(nullptr, 0, native_.byte, other, tag_of_errors(), comm_, &request) != 0)
+        native_.isend(nullptr, 0, native_.byte, other, tag_of_errors_, comm_, &request) != 0)
       continue;
     native_.request_free(&request);
   }
@@ -155,16 +165,92 @@ void TaggedMessages<H>::call_off() {
 template <class H>
 bool TaggedMessages<H>::is_called_off() {
   if (!looking_.has_come()) return false;
-  AnyStatus status;
   const std::vector<int>& ranks = members_->world_ranks;
   for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % ranks.size();
-    int flag = 0;
-    if (native_.iprobe(ranks[next_look_], tag_of_errors(), comm_, &flag, &status) == 0 && flag != 0)
-      return true;
+    if (is_there(ranks[next_look_], tag_of_errors_)) return true;
   }
   return false;
 }
+
+template <class H>
+bool TaggedMessages<H>::is_there(int world_rank, int tag, AnyStatus& status) {
+  int flag = 0;
+  return native_.iprobe(world_rank, tag, comm_, &flag, &status) == 0 && flag != 0;
+}
+
+template <class H>
+std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
+  if (abandoned_ || !comparing_.has_come()) return {};
+  hear();
+  const std::uint64_t waits = parts_.empty() ? 0 : taken_ + 1;
+  if (waits != 0 && waited_ == waits && asked_about_ != waits) {
+    ask(parts_.front().member);
+    asked_about_ = waits;
+  }
+  waited_ = waits;
+  return stray_;
+}
+
+// The member may be late, and hears of it when it next sends or waits.
+template <class H>
+void TaggedMessages<H>::ask(int member) {
+  AnyStatus status;
+  for (int over = 1; !asked_.empty() && over != 0;) {
+    if (native_.test(&asked_.front().request, &over, &status) != 0) return;
+    if (over != 0) asked_.pop_front();
+  }
+  Asked& asked = asked_.emplace_back();
+  asked.question = std::make_unique<Question>(members_->name, number_, call_of(number_));
+  if (native_.isend(asked.question.get(), sizeof(Question), native_.byte, world_rank(member),
+                    tag_of_questions(), comm_, &asked.request) != 0)
+    asked_.pop_back();
+}
+
+// All members number their calls alike, so two that have made different ones of the same number
+// never meet in either. What was called long ago nobody knows.
+template <class H>
+void TaggedMessages<H>::hear() {
+  const int anybody = any_source(native_.family);
+  for (AnyStatus status; is_there(anybody, tag_of_questions(), status);) {
+    // Not from anybody: that receive does not end on MPICH 5.0.2 (UCX over TCP).
+    const int from = status_layout(native_.family).source_of(&status);
+    const auto& ranks = members_->world_ranks;
+    const auto member = static_cast<int>(std::ranges::find(ranks, from) - ranks.begin());
+    Question question{};
+    H request{};
+    int over = 0;
+    if (native_.irecv(&question, sizeof question, native_.byte, from, tag_of_questions(), comm_,
+                      &request) != 0)
+      return;
+    while (over == 0)
+      if (native_.test(&request, &over, &status) != 0) return;
+    // Another communicator's may still come that had this one's number.
+    if (question.name == members_->name) heard_.push_back({member, question});
+  }
+  std::erase_if(heard_, [this](const Heard& heard) {
+    const auto& [member, question] = heard;
+    if (question.number > number_) return false;
+    const std::uint64_t mine = call_of(question.number);
+    if (question.number + calls_.size() > number_ && mine != question.call)
+      stray_ = Stray{member, question.call, mine};
+    return true;
+  });
+}
+
+namespace {
+
+template <class H>
+std::int32_t largest_tag(const Native<H>& native) {
+  const int* value = nullptr;
+  int found = 0;
+  const bool known =
+      native.comm_get_attr(native.world, key_of_largest_tag(native.family), &value, &found) == 0 &&
+      found != 0;
+  return known ? *value : 0;
+}
+
+}  // namespace
 
 template <class H>
 void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_core,
@@ -179,6 +265,7 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
     std::int16_t shares_core, has_core;
     std::int64_t packed_bytes, longest_message;
     topology::Claim claim;
+    std::int32_t largest_tag;
   };
   const Said mine{host,
                   native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
@@ -188,7 +275,8 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
                   has_core ? std::int16_t{1} : std::int16_t{0},
                   static_cast<std::int64_t>(way.packed_bytes),
                   static_cast<std::int64_t>(longest_message),
-                  claim};
+                  claim,
+                  largest_tag(native_)};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, native_.world) != 0)
@@ -199,6 +287,7 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
     hosts.push_back(each.host);
     claims.push_back(each.claim);
   }
+  kinds_ = CallKinds(std::ranges::min(said, {}, &Said::largest_tag).largest_tag);
   shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
   contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });

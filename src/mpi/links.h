@@ -5,6 +5,7 @@
 // a number on which its members agree when they meet.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -48,12 +49,40 @@ class Tags {
   std::vector<std::uint64_t> waiting_;  // names
 };
 
-// A communicator's number, and who its ranks are. It is given back in the end, unless messages of
-// it may still come, which must not be taken for another's. Then no later communicator that this
-// rank is in has it.
+// The kinds of calls whose messages have tags of their own, so that a message of one call is not
+// taken for one of another: by collective, and by root as far as the MPI's tags reach.
+class CallKinds {
+ public:
+  // Tags of one kind: of all communicators' blocking collectives, and of their nonblocking ones.
+  static constexpr int tags = 2 * Tags::most;
+  // Before them come tags of errors and of questions, as many of each.
+  static constexpr int first = 2;
+
+  explicit constexpr CallKinds(int largest_tag)
+      : roots_(std::clamp((largest_tag / tags - first) / collective_count, 0, most_roots)) {}
+
+  [[nodiscard]] constexpr int count() const { return std::max(1, roots_ * collective_count); }
+  [[nodiscard]] constexpr int of(Collective collective, int root) const {
+    if (roots_ == 0) return 0;
+    const int group = is_rooted(collective) ? root % roots_ : 0;
+    return group * collective_count + static_cast<int>(collective);
+  }
+  [[nodiscard]] static constexpr Collective collective_of(int kind) {
+    return static_cast<Collective>(kind % collective_count);
+  }
+
+ private:
+  static constexpr int most_roots = 4;
+  int roots_;  // roots are told apart modulo this; 0: nor are collectives
+};
+
+// A communicator's number, its name, and who its ranks are. The number is given back in the end,
+// unless messages of it may still come, which must not be taken for another's. Then no later
+// communicator that this rank is in has it.
 struct TaggedMembers {
   Tags& tags;
   int number;
+  std::uint64_t name;  // as WorldLinks::agree() has given it
   std::vector<int> world_ranks;
   std::atomic<bool> spoiled{false};
 
@@ -66,15 +95,23 @@ struct TaggedMembers {
 template <class H>
 class TaggedMessages : public fabric::Messages {
  public:
-  TaggedMessages(const Native<H>& native, H comm, std::shared_ptr<TaggedMembers> members,
-                 bool blocking)
+  TaggedMessages(const Native<H>& native, H comm, CallKinds kinds,
+                 std::shared_ptr<TaggedMembers> members, bool blocking)
       : native_(native),
         comm_(comm),
+        kinds_(kinds),
         members_(std::move(members)),
-        tag_(members_->number + (blocking ? 0 : 2 * Tags::most)) {}
+        tag_of_errors_(members_->number + (blocking ? 0 : Tags::most)) {}
+
+  ~TaggedMessages() override;
 
   bool send(int member, const void* from, std::size_t bytes, fabric::Whole whole) override;
   bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override;
+  void enter(Collective collective, int root, std::uint64_t call) override {
+    kind_ = kinds_.of(collective, root);
+    calls_[++number_ % calls_.size()] = call;
+  }
+  std::optional<Stray> find_stray() override;
   void cut(const fabric::Cut& cut) override { cut_ = cut; }
   State test_oldest() override;
   void abandon() override;
@@ -84,7 +121,15 @@ class TaggedMessages : public fabric::Messages {
  private:
   // Of what call_off() sends. One looks for it of so many members at a time.
   static constexpr std::size_t most_looks = 64;
-  [[nodiscard]] int tag_of_errors() const { return Tags::most + tag_; }
+  [[nodiscard]] int tag_of_questions() const { return tag_of_errors_ + CallKinds::tags; }
+  [[nodiscard]] int tag_of(int kind) const {
+    return tag_of_errors_ + (CallKinds::first + kind) * CallKinds::tags;
+  }
+  [[nodiscard]] bool is_there(int world_rank, int tag) {
+    AnyStatus status;
+    return is_there(world_rank, tag, status);
+  }
+  [[nodiscard]] bool is_there(int world_rank, int tag, AnyStatus& status);
   [[nodiscard]] int world_rank(int member) const {
     return members_->world_ranks[static_cast<std::size_t>(member)];
   }
@@ -92,20 +137,57 @@ class TaggedMessages : public fabric::Messages {
   // A message is one part or several (fabric::Cut).
   struct Part {
     H request{};
+    int member = 0;
     std::int64_t awaited = -1;  // bytes, where it is received
     bool last = true;
   };
+  // What a member asks that waits for another one: are you in the same call?
+  struct Question {
+    std::uint64_t name, number, call;
+  };
+  struct Asked {
+    H request{};
+    std::unique_ptr<Question> question;
+  };
+  [[nodiscard]] std::uint64_t call_of(std::uint64_t number) const {
+    return calls_[number % calls_.size()];
+  }
+  void ask(int member);
+  void hear();
+
   template <class Start>
-  bool start(std::size_t bytes, fabric::Whole whole, bool receives, Start start);
+  bool start(int member, std::size_t bytes, fabric::Whole whole, bool receives, Start start);
+  void take_oldest() {
+    parts_.pop_front();
+    ++taken_;
+  }
 
   const Native<H>& native_;
   H comm_;
+  CallKinds kinds_;
   std::shared_ptr<TaggedMembers> members_;
-  int tag_;
+  int tag_of_errors_;  // the lowest of these tags
+  int kind_ = 0;       // of the call
   fabric::Cut cut_;
   // What was sent to each member since one waited for it to receive that, in bytes.
   std::vector<std::uint32_t> unreceived_;
   std::deque<Part> parts_;
+  std::uint64_t taken_ = 0;  // out of parts_
+  // The last calls, by number.
+  std::array<std::uint64_t, 16> calls_{};
+  std::uint64_t number_ = 0;
+  // Who waits for the same message at two looks asks its member, once: for the first message behind
+  // `taken_`.
+  std::uint64_t waited_ = 0, asked_about_ = 0;
+  std::deque<Asked> asked_;
+  // What members ask about calls that are not made here yet.
+  struct Heard {
+    int member;
+    Question question;
+  };
+  std::vector<Heard> heard_;
+  std::optional<Stray> stray_;
+  os::Occasion comparing_{1000}, hearing_{1000};
   os::Occasion looking_{20};
   std::size_t next_look_ = 0;
   bool abandoned_ = false;
@@ -176,12 +258,13 @@ class WorldLinks {
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
-  [[nodiscard]] std::shared_ptr<TaggedMembers> members(int tag, std::vector<int> world_ranks) {
-    return std::make_shared<TaggedMembers>(tags_, tag, std::move(world_ranks));
+  [[nodiscard]] std::shared_ptr<TaggedMembers> members(int tag, std::uint64_t name,
+                                                       std::vector<int> world_ranks) {
+    return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(world_ranks));
   }
   [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
       const std::shared_ptr<TaggedMembers>& members, bool blocking) {
-    return std::make_unique<TaggedMessages<H>>(native_, comm_, members, blocking);
+    return std::make_unique<TaggedMessages<H>>(native_, comm_, kinds_, members, blocking);
   }
 
  private:
@@ -195,6 +278,7 @@ class WorldLinks {
   std::size_t longest_message_ = 0;
   std::atomic<std::uint8_t> cuts_{0}, pieces_{0};
   H comm_{};
+  CallKinds kinds_{0};
   Tags tags_;
   std::atomic<std::uint64_t> named_{0};
 };

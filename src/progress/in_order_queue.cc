@@ -62,6 +62,10 @@ bool InOrderQueue::may_ask(fabric::Executor driver) const {
 
 bool InOrderQueue::is_called_off() { return leading_->wire.is_called_off(); }
 
+std::optional<fabric::Messages::Stray> InOrderQueue::find_stray() {
+  return leading_->wire.find_stray();
+}
+
 void InOrderQueue::end_messages(bool tells) {
   leading_->wire.abandon();
   if (tells) leading_->wire.call_off();
@@ -75,6 +79,7 @@ void InOrderQueue::start(Operation& operation) {
     const auto algorithm =
         coll::leaders::algorithm_of<fabric::SuspendingFabric, fabric::SuspendingWire>(
             operation.collective);
+    leading_->wire.enter(operation.collective, operation.work.root, operation.call);
     task_.emplace(algorithm(leading_->all, operation.work));
     return;
   }

@@ -68,6 +68,8 @@ class InOrderQueue {
   // Where there are other nodes.
   //  - Whether a member there has met an error.
   [[nodiscard]] bool is_called_off();
+  //  - As fabric::Messages::find_stray().
+  [[nodiscard]] std::optional<fabric::Messages::Stray> find_stray();
   //  - After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end_messages(bool tells);
 

@@ -144,6 +144,64 @@ void fatal(bool on_one_host) {
   MPI_Barrier(comm);
 }
 
+// The ranks of the last host call something else, of which no length tells. What is awaited never
+// comes, and both sides are told.
+void other_call(bool blocking) {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, sum = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int error;
+  if (g_rank < g_ranks - 2)
+    error = blocking ? MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm)
+                     : MPI_Iallreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
+  else
+    error = blocking ? MPI_Scan(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm)
+                     : MPI_Iscan(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
+  if (!blocking && error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(error != MPI_SUCCESS, "an error");
+}
+
+// Each host has its own idea of the root, which waits for the others.
+void other_root() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, sum = 0;
+  const int root = g_rank < 2 ? 0 : 2;
+  int error = MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, root, comm);
+  if (error == MPI_SUCCESS) error = MPI_Barrier(comm);
+  expect(error != MPI_SUCCESS, "an error");
+}
+
+// The root of a Bcast is through, and waits in the next call for those that have called something
+// else.
+void one_call_ago() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, sum = 0;
+  int error = g_rank < 2 ? MPI_Bcast(&data, 1, MPI_DOUBLE, 0, comm)
+                         : MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  if (error == MPI_SUCCESS) error = MPI_Barrier(comm);
+  expect(error != MPI_SUCCESS, "an error");
+}
+
+// A rank is late by more than it takes to believe in an error, in calls of other kinds by turns.
+// Its node is told nothing, and the ranks that go on wait for it.
+void late_for_seconds() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, sum = 0;
+  bool right = true;
+  if (g_rank == g_ranks - 1) std::this_thread::sleep_for(std::chrono::seconds(5));
+  for (int root = 0; root < g_ranks; ++root) {
+    right &= MPI_Bcast(&data, 1, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
+    right &= MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, root, comm) == MPI_SUCCESS;
+    right &= MPI_Gather(&data, 0, MPI_DOUBLE, &sum, 0, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
+  }
+  right &= MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
+  expect(right && sum == g_ranks, "no error");
+}
+
 // The others call collectives without end, so they are in one when these are killed.
 void killed(bool this_one) {
   std::vector<double> mine(100000, 1), sum(mine),
@@ -182,6 +240,11 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "late") == 0) late();
   if (std::strcmp(argv[1], "half_awaited") == 0) half_awaited();
   if (std::strcmp(argv[1], "meetings") == 0) meetings();
+  if (std::strcmp(argv[1], "other_call") == 0) other_call(true);
+  if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
+  if (std::strcmp(argv[1], "other_root") == 0) other_root();
+  if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();
+  if (std::strncmp(argv[1], "late_for_seconds", 16) == 0) late_for_seconds();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);
   if (std::strcmp(argv[1], "killed") == 0) killed(among(argv + 2, argv + argc));

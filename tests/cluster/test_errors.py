@@ -19,6 +19,27 @@ CASES = {
     "late": (Layout((1, 1, 1)), {"an error": 1, "an error, or what was sent": 1}),
     "half_awaited": (Layout((2, 1)), {"an error": 2}),
     "meetings": (Layout((1, 1, 1)), {"both meet": 3}),
+    "late_for_seconds": (Layout((2, 2)), {"no error": 4}),
+    "late_for_seconds_alone": (Layout((1, 1, 1)), {"no error": 3}),
+}
+# What ranks on different hosts call, and what is said of it.
+OTHERS = {
+    "other_call": (
+        Layout((2, 1, 2)),
+        {"MPI_Scan (MPI_SUM) of 8 bytes", "MPI_Allreduce (MPI_SUM) of 8 bytes"},
+    ),
+    "other_started_call": (
+        Layout((2, 2)),
+        {"MPI_Iscan (MPI_SUM) of 8 bytes", "MPI_Iallreduce (MPI_SUM) of 8 bytes"},
+    ),
+    "other_root": (
+        Layout((2, 2)),
+        {"MPI_Reduce, root 0 (MPI_SUM) of 8 bytes", "MPI_Reduce, root 2 (MPI_SUM) of 8 bytes"},
+    ),
+    "one_call_ago": (
+        Layout((2, 2)),
+        {"MPI_Bcast, root 0 of 8 bytes", "MPI_Allreduce (MPI_SUM) of 8 bytes"},
+    ),
 }
 
 
@@ -57,6 +78,19 @@ def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
         line.split(": ", 1)[1] for line in result.output.splitlines() if line.startswith("rank ")
     ]
     assert {text: lines.count(text) for text in lines} == expected, result.output
+
+
+@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_other_calls_are_told_apart(cluster: Cluster, mpi: Mpi, case: str) -> None:
+    layout, said = OTHERS[case]
+    result = run(cluster, mpi, layout, case)
+    assert result.code == 0, result.output
+    errors = re.findall(r"^rank \d+: an error$", result.output, re.MULTILINE)
+    assert len(errors) == sum(layout.counts), result.output
+    told = r"called different things: its rank \d+ (MPI_.*), its rank \d+ (MPI_.*)$"
+    found = re.findall(told, result.output, re.MULTILINE)
+    assert found and all(set(pair) == said for pair in found), result.output
 
 
 @pytest.mark.parametrize("case", ["fatal", "fatal_on_one_host"])

@@ -51,6 +51,14 @@ class PipeMessages : public fabric::Messages {
     }
   }
 
+  void enter(Collective collective, int root, std::uint64_t call) override {
+    if (!is_rooted(collective)) root = 0;
+    const auto what =
+        static_cast<std::uint64_t>(root) << 8 | static_cast<std::uint64_t>(collective);
+    entered_ = tutti::mix(tutti::mix(entered_, call), what);
+  }
+  // Of all calls so far, in their order; the same on all members.
+  [[nodiscard]] std::uint64_t entered() const { return entered_; }
   void call_off() override { called_off_ = true; }
   bool is_called_off() override { return called_off_; }
   bool send(int member, const void* from, std::size_t bytes, fabric::Whole) override {
@@ -121,6 +129,7 @@ class PipeMessages : public fabric::Messages {
   }
 
   std::atomic<bool>& called_off_;
+  std::uint64_t entered_ = 0;
   std::vector<Side> out_, in_;  // by member
   std::deque<std::shared_ptr<Message>> all_;
 };

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "choice/contest.h"
+#include "engine/call_signature.h"
 #include "engine/links.h"
 #include "fabric/message_wire.h"
 #include "support/leaders.h"
@@ -28,10 +29,13 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
                                           bool strict = false, bool any_thread = false,
                                           bool contested = false,
                                           std::shared_ptr<fabric::Messages> messages = nullptr,
-                                          bool shares_cores = false) {
+                                          bool shares_cores = false,
+                                          std::shared_ptr<fabric::Messages> background = nullptr) {
   wires.become(self.rank);
   if (messages == nullptr)
     messages = std::make_shared<PipeMessages>(wires, self.size, self.rank, true);
+  if (background == nullptr)
+    background = std::make_shared<PipeMessages>(wires, self.size, self.rank, false);
   fabric::NodeMap map(hosts, self.rank);
   std::vector<int> near(map.members(map.node()).begin(), map.members(map.node()).end());
   const int place = map.place_of(self.rank);
@@ -44,7 +48,7 @@ std::shared_ptr<engine::Team> team_across(Rank& self, Wires& wires,
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = map,
       .messages = std::move(messages),
-      .background_messages = std::make_unique<PipeMessages>(wires, self.size, self.rank, false),
+      .background_messages = std::move(background),
       .any_thread = any_thread,
       .strict = strict,
       .contested = contested,
@@ -77,6 +81,14 @@ Script draw_round(std::mt19937_64& random, const std::vector<std::int32_t>& host
   return draw_led_script<fabric::NodeFabric, fabric::MessageWire>(random, most, hosts);
 }
 
+// All members have named the same calls, whoever has sent messages in them.
+void check_entered(Rank& self, const PipeMessages& messages) {
+  const std::uint64_t mine = messages.entered();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(self.size));
+  RANK_CHECK(self.world.allgather(&mine, all.data(), sizeof mine));
+  RANK_CHECK(mine != 0 && std::ranges::count(all, mine) == self.size);
+}
+
 TEST(Across, GivesTheSequentialResult) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(mix(seed));
@@ -84,7 +96,9 @@ TEST(Across, GivesTheSequentialResult) {
     const std::vector<std::int32_t> hosts = draw_two_hosts(random, ranks, seed % 2 == 0);
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {
-      auto team = team_across(self, wires, hosts, seed % 3 == 0);
+      wires.become(self.rank);
+      const auto messages = std::make_shared<PipeMessages>(wires, self.size, self.rank, true);
+      auto team = team_across(self, wires, hosts, seed % 3 == 0, false, false, messages);
       for (std::uint64_t round = 1; round <= 12; ++round) {
         std::mt19937_64 draws(mix(seed * 100 + round));
         Scene scene(draw_round(draws, hosts, seed % 2 == 0), heap);
@@ -94,6 +108,7 @@ TEST(Across, GivesTheSequentialResult) {
         RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
         check_verdict(scene, self.rank, "round", round);
       }
+      check_entered(self, *messages);
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
   }
@@ -134,7 +149,10 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {
       std::mt19937_64 own(mix(seed * 100 + static_cast<std::uint64_t>(self.rank)));
-      auto team = team_across(self, wires, hosts, false, own() % 2 == 0);
+      wires.become(self.rank);
+      const auto background = std::make_shared<PipeMessages>(wires, self.size, self.rank, false);
+      auto team =
+          team_across(self, wires, hosts, false, own() % 2 == 0, false, nullptr, false, background);
       for (std::uint64_t round = 1; round <= 12; ++round) {
         std::mt19937_64 draws(mix(seed * 100 + round));
         Scene scene(draw_round(draws, hosts, seed % 2 == 0), heap);
@@ -159,6 +177,7 @@ TEST(Across, NonblockingOnesGiveTheSequentialResult) {
         check_verdict(scene, self.rank, "round", round);
       }
       engine::driver().stop();
+      check_entered(self, *background);
     });
     ASSERT_TRUE(endings.all(0)) << "seed " << seed << "\n" << endings.output;
   }
@@ -370,6 +389,55 @@ TEST(Across, NoticesMessagesOfAnotherLength) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
   EXPECT_NE(endings.output.find("lost its messages to other nodes"), std::string::npos)
       << endings.output;
+}
+
+// They know that rank 2 is in another call: at rank 0 soon after it has begun to wait.
+class StrayMessages : public PipeMessages {
+ public:
+  StrayMessages(Wires& wires, Rank& self)
+      : PipeMessages(wires, self.size, self.rank, true), knows_(self.rank == 0) {}
+  std::optional<Stray> find_stray() override {
+    if (!knows_ || --looks_ > 0) return {};
+    const engine::CallSignature theirs{Collective::scan, 0, 1, 8}, mine{Collective::barrier};
+    return Stray{2, theirs.encode(), mine.encode()};
+  }
+
+ private:
+  bool knows_;
+  int looks_ = 3;
+};
+
+// Who leads hears of it, or another member of its node; all of them end.
+TEST(Across, NoticesAnotherCall) {
+  for (const bool leads : {false, true}) {
+    Wires wires(4);
+    const Endings endings = fork_ranks(4, [&](Rank& self) {
+      wires.become(self.rank);
+      const std::vector<std::int32_t> hosts = {0, 0, 1, 1};
+      auto team = team_across(self, wires, hosts, false, false, false,
+                              std::make_shared<StrayMessages>(wires, self));
+      if (self.rank < 2) {
+        // A Reduce is awaited by its root, which then leads.
+        double value = 1, sum = 0;
+        const Work work{.send = &value,
+                        .recv = &sum,
+                        .count = 1,
+                        .element_bytes = sizeof value,
+                        .kernel = reduce::find(reduce::Op::sum, reduce::Type::f64),
+                        .root = leads ? 0 : 1};
+        const ErrorCode first = team->run(Collective::reduce, work);
+        const ErrorCode error =
+            first == ErrorCode::none ? team->run(Collective::barrier, {}) : first;
+        RANK_CHECK(error == (self.rank == 0 ? ErrorCode::mismatched : ErrorCode::peer_error));
+      }
+      char mine = 0, all[4];
+      RANK_CHECK(self.world.allgather(&mine, all, 1));  // until then no pipe is closed
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+    EXPECT_NE(endings.output.find("its rank 2 MPI_Scan (MPI_SUM) of 8 bytes, its rank 0 MPI_Barr"),
+              std::string::npos)
+        << endings.output;
+  }
 }
 
 // Starts a nonblocking collective and waits for it.

@@ -25,7 +25,7 @@ Task meet(Members<F, W>& all) {
     co_await all.wire.done(all.wire.receive(from, heard, bytes));
     std::uint64_t theirs = mine;
     if (all.strict) std::memcpy(&theirs, heard, word);
-    if (theirs != mine) all.wire.mismatch(from, theirs);
+    if (theirs != mine) all.wire.mismatch(from, theirs, mine);
   }
 }
 

@@ -56,6 +56,20 @@ namespace {
 // piece of a pipeline.
 std::byte g_surplus[limits::wire_piece_bytes];
 
+// One that has come.
+template <class H>
+std::optional<Question> receive_question(const Native<H>& native, H comm, int from, int tag) {
+  Question question{};
+  H request{};
+  int over = 0;
+  AnyStatus status;
+  if (native.irecv(&question, sizeof question, native.byte, from, tag, comm, &request) != 0)
+    return {};
+  while (over == 0)
+    if (native.test(&request, &over, &status) != 0) return {};
+  return question;
+}
+
 }  // namespace
 
 template <class H>
@@ -217,16 +231,10 @@ void TaggedMessages<H>::hear() {
     const int from = status_layout(native_.family).source_of(&status);
     const auto& ranks = members_->world_ranks;
     const auto member = static_cast<int>(std::ranges::find(ranks, from) - ranks.begin());
-    Question question{};
-    H request{};
-    int over = 0;
-    if (native_.irecv(&question, sizeof question, native_.byte, from, tag_of_questions(), comm_,
-                      &request) != 0)
-      return;
-    while (over == 0)
-      if (native_.test(&request, &over, &status) != 0) return;
+    const auto question = receive_question(native_, comm_, from, tag_of_questions());
+    if (!question) return;
     // Another communicator's may still come that had this one's number.
-    if (question.name == members_->name) heard_.push_back({member, question});
+    if (question->name == members_->name) heard_.push_back({member, *question});
   }
   std::erase_if(heard_, [this](const Heard& heard) {
     const auto& [member, question] = heard;
@@ -314,10 +322,26 @@ void WorldLinks<H>::confirm_threads(bool runs) {
   have_cores_ = either(native_.world, &missing, 1) && missing == 0;
 }
 
+// Of messages that nobody has received UCX says so at the end. In programs that end well these are
+// questions that came when this rank sent and awaited nothing any more.
+template <class H>
+void WorldLinks<H>::take_questions() {
+  const StatusLayout layout = status_layout(native_.family);
+  const int anybody = any_source(native_.family), any = any_tag(native_.family);
+  AnyStatus status;
+  for (int there = 0; native_.iprobe(anybody, any, comm_, &there, &status) == 0 && there != 0;) {
+    const int tag = layout.tag_of(&status);
+    if (!CallKinds::is_question(tag) ||
+        !receive_question(native_, comm_, layout.source_of(&status), tag))
+      return;
+  }
+}
+
 template <class H>
 void WorldLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
+  take_questions();
   native_.comm_free(&comm_);
 }
 

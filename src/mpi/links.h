@@ -57,6 +57,7 @@ class CallKinds {
   static constexpr int tags = 2 * Tags::most;
   // Before them come tags of errors and of questions, as many of each.
   static constexpr int first = 2;
+  [[nodiscard]] static constexpr bool is_question(int tag) { return tag / tags == 1; }
 
   explicit constexpr CallKinds(int largest_tag)
       : roots_(std::clamp((largest_tag / tags - first) / collective_count, 0, most_roots)) {}
@@ -66,9 +67,6 @@ class CallKinds {
     if (roots_ == 0) return 0;
     const int group = is_rooted(collective) ? root % roots_ : 0;
     return group * collective_count + static_cast<int>(collective);
-  }
-  [[nodiscard]] static constexpr Collective collective_of(int kind) {
-    return static_cast<Collective>(kind % collective_count);
   }
 
  private:
@@ -89,6 +87,12 @@ struct TaggedMembers {
   ~TaggedMembers() {
     if (!spoiled) tags.release(number);
   }
+};
+
+// What a member asks that waits for another one: are you in the same call? By the communicator's
+// name, and the number of its calls.
+struct Question {
+  std::uint64_t name, number, call;
 };
 
 // The messages of one communicator's blocking collectives, or of its nonblocking ones.
@@ -140,10 +144,6 @@ class TaggedMessages : public fabric::Messages {
     int member = 0;
     std::int64_t awaited = -1;  // bytes, where it is received
     bool last = true;
-  };
-  // What a member asks that waits for another one: are you in the same call?
-  struct Question {
-    std::uint64_t name, number, call;
   };
   struct Asked {
     H request{};
@@ -269,6 +269,7 @@ class WorldLinks {
 
  private:
   [[nodiscard]] bool either(H comm, std::uint64_t* words, int count);
+  void take_questions();
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;

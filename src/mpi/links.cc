@@ -56,20 +56,6 @@ namespace {
 // piece of a pipeline.
 std::byte g_surplus[limits::wire_piece_bytes];
 
-// One that has come.
-template <class H>
-std::optional<Question> receive_question(const Native<H>& native, H comm, int from, int tag) {
-  Question question{};
-  H request{};
-  int over = 0;
-  AnyStatus status;
-  if (native.irecv(&question, sizeof question, native.byte, from, tag, comm, &request) != 0)
-    return {};
-  while (over == 0)
-    if (native.test(&request, &over, &status) != 0) return {};
-  return question;
-}
-
 }  // namespace
 
 template <class H>
@@ -77,7 +63,7 @@ template <class Start>
 bool TaggedMessages<H>::start(int member, std::size_t bytes, fabric::Whole whole, bool receives,
                               Start start) {
   if (abandoned_) return false;
-  if (hearing_.has_come()) hear();
+  questions_.look_now_and_then();
   const std::size_t longest =
       std::min((whole == fabric::Whole::yes ? fabric::Cut{} : cut_).part_of(bytes),
                limits::longest_message_bytes);
@@ -154,12 +140,6 @@ void TaggedMessages<H>::abandon() {
   parts_.clear();
 }
 
-template <class H>
-TaggedMessages<H>::~TaggedMessages() {
-  // They may still be on their way. The MPI may have ended.
-  for (Asked& each : asked_) (void)each.question.release();
-}
-
 // The messages are never received.
 template <class H>
 void TaggedMessages<H>::call_off() {
@@ -179,71 +159,32 @@ void TaggedMessages<H>::call_off() {
 template <class H>
 bool TaggedMessages<H>::is_called_off() {
   if (!looking_.has_come()) return false;
+  AnyStatus status;
   const std::vector<int>& ranks = members_->world_ranks;
   for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % ranks.size();
-    if (is_there(ranks[next_look_], tag_of_errors_)) return true;
+    int flag = 0;
+    if (native_.iprobe(ranks[next_look_], tag_of_errors_, comm_, &flag, &status) == 0 && flag != 0)
+      return true;
   }
   return false;
 }
 
 template <class H>
-bool TaggedMessages<H>::is_there(int world_rank, int tag, AnyStatus& status) {
-  int flag = 0;
-  return native_.iprobe(world_rank, tag, comm_, &flag, &status) == 0 && flag != 0;
-}
-
-template <class H>
 std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
   if (abandoned_ || !comparing_.has_come()) return {};
-  hear();
+  questions_.look();
   const std::uint64_t waits = parts_.empty() ? 0 : taken_ + 1;
   if (waits != 0 && waited_ == waits && asked_about_ != waits) {
-    ask(parts_.front().member);
+    questions_.ask(world_rank(parts_.front().member), calls_);
     asked_about_ = waits;
   }
   waited_ = waits;
-  return stray_;
-}
-
-// The member may be late, and hears of it when it next sends or waits.
-template <class H>
-void TaggedMessages<H>::ask(int member) {
-  AnyStatus status;
-  for (int over = 1; !asked_.empty() && over != 0;) {
-    if (native_.test(&asked_.front().request, &over, &status) != 0) return;
-    if (over != 0) asked_.pop_front();
-  }
-  Asked& asked = asked_.emplace_back();
-  asked.question = std::make_unique<Question>(members_->name, number_, call_of(number_));
-  if (native_.isend(asked.question.get(), sizeof(Question), native_.byte, world_rank(member),
-                    tag_of_questions(), comm_, &asked.request) != 0)
-    asked_.pop_back();
-}
-
-// All members number their calls alike, so two that have made different ones of the same number
-// never meet in either. What was called long ago nobody knows.
-template <class H>
-void TaggedMessages<H>::hear() {
-  const int anybody = any_source(native_.family);
-  for (AnyStatus status; is_there(anybody, tag_of_questions(), status);) {
-    // Not from anybody: that receive does not end on MPICH 5.0.2 (UCX over TCP).
-    const int from = status_layout(native_.family).source_of(&status);
-    const auto& ranks = members_->world_ranks;
-    const auto member = static_cast<int>(std::ranges::find(ranks, from) - ranks.begin());
-    const auto question = receive_question(native_, comm_, from, tag_of_questions());
-    if (!question) return;
-    // Another communicator's may still come that had this one's number.
-    if (question->name == members_->name) heard_.push_back({member, *question});
-  }
-  std::erase_if(heard_, [this](const Heard& heard) {
-    const auto& [member, question] = heard;
-    if (question.number > number_) return false;
-    const std::uint64_t mine = call_of(question.number);
-    if (question.number + calls_.size() > number_ && mine != question.call)
-      stray_ = Stray{member, question.call, mine};
-    return true;
-  });
+  const auto answer = questions_.answer(calls_);
+  if (!answer) return {};
+  const auto& ranks = members_->world_ranks;
+  const auto member = std::ranges::find(ranks, answer->world_rank) - ranks.begin();
+  return Stray{static_cast<int>(member), answer->theirs, answer->mine};
 }
 
 namespace {
@@ -313,6 +254,7 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
     return;
   if (native_.comm_dup(native_.world, &comm_) != 0) return;
   native_.comm_set_errhandler(comm_, native_.errors_return);
+  questions_.open(comm_, CallKinds::tag_of_questions);
   hosts_ = std::move(hosts);
 }
 
@@ -322,26 +264,11 @@ void WorldLinks<H>::confirm_threads(bool runs) {
   have_cores_ = either(native_.world, &missing, 1) && missing == 0;
 }
 
-// Of messages that nobody has received UCX says so at the end. In programs that end well these are
-// questions that came when this rank sent and awaited nothing any more.
-template <class H>
-void WorldLinks<H>::take_questions() {
-  const StatusLayout layout = status_layout(native_.family);
-  const int anybody = any_source(native_.family), any = any_tag(native_.family);
-  AnyStatus status;
-  for (int there = 0; native_.iprobe(anybody, any, comm_, &there, &status) == 0 && there != 0;) {
-    const int tag = layout.tag_of(&status);
-    if (!CallKinds::is_question(tag) ||
-        !receive_question(native_, comm_, layout.source_of(&status), tag))
-      return;
-  }
-}
-
 template <class H>
 void WorldLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
-  take_questions();
+  questions_.look();  // UCX warns of messages that nobody has received
   native_.comm_free(&comm_);
 }
 

@@ -17,6 +17,7 @@
 #include "coll/leaders/way.h"
 #include "fabric/messages.h"
 #include "mpi/native.h"
+#include "mpi/questions.h"
 #include "os/occasion.h"
 #include "topology/topology.h"
 
@@ -55,12 +56,13 @@ class CallKinds {
  public:
   // Tags of one kind: of all communicators' blocking collectives, and of their nonblocking ones.
   static constexpr int tags = 2 * Tags::most;
-  // Before them come tags of errors and of questions, as many of each.
+  // Before them come the tags of errors, as many, and that of questions.
   static constexpr int first = 2;
-  [[nodiscard]] static constexpr bool is_question(int tag) { return tag / tags == 1; }
+  static constexpr int tag_of_questions = tags;
 
   explicit constexpr CallKinds(int largest_tag)
-      : roots_(std::clamp((largest_tag / tags - first) / collective_count, 0, most_roots)) {}
+      : roots_(static_cast<int>(std::clamp<std::int64_t>(
+            ((std::int64_t{largest_tag} + 1) / tags - first) / collective_count, 0, most_roots))) {}
 
   [[nodiscard]] constexpr int count() const { return std::max(1, roots_ * collective_count); }
   [[nodiscard]] constexpr int of(Collective collective, int root) const {
@@ -89,31 +91,28 @@ struct TaggedMembers {
   }
 };
 
-// What a member asks that waits for another one: are you in the same call? By the communicator's
-// name, and the number of its calls.
-struct Question {
-  std::uint64_t name, number, call;
-};
-
 // The messages of one communicator's blocking collectives, or of its nonblocking ones.
 template <class H>
 class TaggedMessages : public fabric::Messages {
  public:
-  TaggedMessages(const Native<H>& native, H comm, CallKinds kinds,
+  TaggedMessages(const Native<H>& native, H comm, CallKinds kinds, Questions<H>& questions,
                  std::shared_ptr<TaggedMembers> members, bool blocking)
       : native_(native),
         comm_(comm),
         kinds_(kinds),
+        questions_(questions),
         members_(std::move(members)),
-        tag_of_errors_(members_->number + (blocking ? 0 : Tags::most)) {}
-
-  ~TaggedMessages() override;
+        tag_of_errors_(members_->number + (blocking ? 0 : Tags::most)),
+        calls_(members_->name, blocking) {
+    questions_.add(calls_);
+  }
+  ~TaggedMessages() override { questions_.remove(calls_); }
 
   bool send(int member, const void* from, std::size_t bytes, fabric::Whole whole) override;
   bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override;
   void enter(Collective collective, int root, std::uint64_t call) override {
     kind_ = kinds_.of(collective, root);
-    calls_[++number_ % calls_.size()] = call;
+    calls_.add(call);
   }
   std::optional<Stray> find_stray() override;
   void cut(const fabric::Cut& cut) override { cut_ = cut; }
@@ -125,15 +124,9 @@ class TaggedMessages : public fabric::Messages {
  private:
   // Of what call_off() sends. One looks for it of so many members at a time.
   static constexpr std::size_t most_looks = 64;
-  [[nodiscard]] int tag_of_questions() const { return tag_of_errors_ + CallKinds::tags; }
   [[nodiscard]] int tag_of(int kind) const {
     return tag_of_errors_ + (CallKinds::first + kind) * CallKinds::tags;
   }
-  [[nodiscard]] bool is_there(int world_rank, int tag) {
-    AnyStatus status;
-    return is_there(world_rank, tag, status);
-  }
-  [[nodiscard]] bool is_there(int world_rank, int tag, AnyStatus& status);
   [[nodiscard]] int world_rank(int member) const {
     return members_->world_ranks[static_cast<std::size_t>(member)];
   }
@@ -145,16 +138,6 @@ class TaggedMessages : public fabric::Messages {
     std::int64_t awaited = -1;  // bytes, where it is received
     bool last = true;
   };
-  struct Asked {
-    H request{};
-    std::unique_ptr<Question> question;
-  };
-  [[nodiscard]] std::uint64_t call_of(std::uint64_t number) const {
-    return calls_[number % calls_.size()];
-  }
-  void ask(int member);
-  void hear();
-
   template <class Start>
   bool start(int member, std::size_t bytes, fabric::Whole whole, bool receives, Start start);
   void take_oldest() {
@@ -165,6 +148,7 @@ class TaggedMessages : public fabric::Messages {
   const Native<H>& native_;
   H comm_;
   CallKinds kinds_;
+  Questions<H>& questions_;
   std::shared_ptr<TaggedMembers> members_;
   int tag_of_errors_;  // the lowest of these tags
   int kind_ = 0;       // of the call
@@ -173,21 +157,11 @@ class TaggedMessages : public fabric::Messages {
   std::vector<std::uint32_t> unreceived_;
   std::deque<Part> parts_;
   std::uint64_t taken_ = 0;  // out of parts_
-  // The last calls, by number.
-  std::array<std::uint64_t, 16> calls_{};
-  std::uint64_t number_ = 0;
+  CallLog calls_;
   // Who waits for the same message at two looks asks its member, once: for the first message behind
   // `taken_`.
   std::uint64_t waited_ = 0, asked_about_ = 0;
-  std::deque<Asked> asked_;
-  // What members ask about calls that are not made here yet.
-  struct Heard {
-    int member;
-    Question question;
-  };
-  std::vector<Heard> heard_;
-  std::optional<Stray> stray_;
-  os::Occasion comparing_{1000}, hearing_{1000};
+  os::Occasion comparing_{1000};
   os::Occasion looking_{20};
   std::size_t next_look_ = 0;
   bool abandoned_ = false;
@@ -197,7 +171,7 @@ class TaggedMessages : public fabric::Messages {
 template <class H>
 class WorldLinks {
  public:
-  explicit WorldLinks(const Native<H>& native) : native_(native) {}
+  explicit WorldLinks(const Native<H>& native) : native_(native), questions_(native) {}
 
   // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
@@ -264,12 +238,12 @@ class WorldLinks {
   }
   [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
       const std::shared_ptr<TaggedMembers>& members, bool blocking) {
-    return std::make_unique<TaggedMessages<H>>(native_, comm_, kinds_, members, blocking);
+    return std::make_unique<TaggedMessages<H>>(native_, comm_, kinds_, questions_, members,
+                                               blocking);
   }
 
  private:
   [[nodiscard]] bool either(H comm, std::uint64_t* words, int count);
-  void take_questions();
 
   const Native<H>& native_;
   std::vector<std::int32_t> hosts_;
@@ -280,6 +254,7 @@ class WorldLinks {
   std::atomic<std::uint8_t> cuts_{0}, pieces_{0};
   H comm_{};
   CallKinds kinds_{0};
+  Questions<H> questions_;
   Tags tags_;
   std::atomic<std::uint64_t> named_{0};
 };

@@ -185,19 +185,39 @@ void one_call_ago() {
   expect(error != MPI_SUCCESS, "an error");
 }
 
-// A rank is late by more than it takes to believe in an error, in calls of other kinds by turns.
-// Its node is told nothing, and the ranks that go on wait for it.
+// A rank is through with a call that the others never make, and waits for them on another
+// communicator.
+void elsewhere() {
+  MPI_Comm comm = duplicate(), other = duplicate();
+  MPI_Barrier(comm);
+  MPI_Barrier(other);
+  double data = 1, sum = 0;
+  const bool apart = g_rank == g_ranks - 1;
+  const int error = apart ? MPI_Bcast(&data, 1, MPI_DOUBLE, g_rank, comm)
+                          : MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
+  expect((error != MPI_SUCCESS) == (g_rank == 0), "an error on rank 0");
+  expect(MPI_Barrier(other) == MPI_SUCCESS, "no error elsewhere");
+}
+
+// A rank is late by more than it takes to believe in an error, several times, so others wait for it
+// in calls of all kinds. Nothing comes of it.
 void late_for_seconds() {
   MPI_Comm comm = duplicate();
   MPI_Barrier(comm);
   double data = 1, sum = 0;
   bool right = true;
-  if (g_rank == g_ranks - 1) std::this_thread::sleep_for(std::chrono::seconds(5));
-  for (int root = 0; root < g_ranks; ++root) {
-    right &= MPI_Bcast(&data, 1, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
-    right &= MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, root, comm) == MPI_SUCCESS;
-    right &= MPI_Gather(&data, 0, MPI_DOUBLE, &sum, 0, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
-  }
+  const auto be_late = [] {
+    if (g_rank == g_ranks - 1) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  };
+  for (int round = 0; round < 10; ++round)
+    for (int root = 0; root < g_ranks; ++root) {
+      if (round == 0 && root == 1) be_late();
+      right &= MPI_Bcast(&data, 1, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
+      if (round == 1 && root == 0) be_late();
+      right &= MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, root, comm) == MPI_SUCCESS;
+      right &= MPI_Gather(&data, 0, MPI_DOUBLE, &sum, 0, MPI_DOUBLE, root, comm) == MPI_SUCCESS;
+    }
+  be_late();
   right &= MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
   expect(right && sum == g_ranks, "no error");
 }
@@ -244,6 +264,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
   if (std::strcmp(argv[1], "other_root") == 0) other_root();
   if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();
+  if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere();
   if (std::strncmp(argv[1], "late_for_seconds", 16) == 0) late_for_seconds();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);

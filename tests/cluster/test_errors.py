@@ -19,6 +19,7 @@ CASES = {
     "late": (Layout((1, 1, 1)), {"an error": 1, "an error, or what was sent": 1}),
     "half_awaited": (Layout((2, 1)), {"an error": 2}),
     "meetings": (Layout((1, 1, 1)), {"both meet": 3}),
+    "elsewhere": (Layout((1, 1)), {"an error on rank 0": 2, "no error elsewhere": 2}),
     "late_for_seconds": (Layout((2, 2)), {"no error": 4}),
     "late_for_seconds_alone": (Layout((1, 1, 1)), {"no error": 3}),
 }

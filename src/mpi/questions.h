@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who waits for long for a rank of another node asks it: are you in this call? All members of a
+// communicator number their calls alike, so one that has made another call of that number will
+// never meet the others in it, and answers. One that has not come so far is late, and answers when
+// it comes to another one.
+//
+// A rank looks for questions about all of its communicators wherever it waits or sends, as it may
+// have gone on to another one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "mpi/native.h"
+#include "os/occasion.h"
+
+namespace tutti::mpi {
+
+// The last calls of one communicator: its blocking collectives, or its nonblocking ones. One thread
+// at a time adds calls, any thread reads them.
+class CallLog {
+ public:
+  // `name` is the communicator's.
+  CallLog(std::uint64_t name, bool blocking) : name_(name), blocking_(blocking) {}
+
+  // Never 0: what tells this call from others.
+  void add(std::uint64_t call) {
+    if (calls_ == nullptr) calls_ = std::make_unique<Calls>();
+    const std::uint64_t number = number_.load(std::memory_order_relaxed) + 1;
+    (*calls_)[number % kept].store(call, std::memory_order_relaxed);
+    number_.store(number, std::memory_order_release);
+  }
+  // Of the last call; 0: there was none.
+  [[nodiscard]] std::uint64_t number() const { return number_.load(std::memory_order_acquire); }
+  // What this call was; 0: it has not been made, or nobody knows any more.
+  [[nodiscard]] std::uint64_t call(std::uint64_t number) const {
+    const auto knows = [&] {
+      const std::uint64_t last = this->number();
+      // The place of the next call may be written to now.
+      return number != 0 && number <= last && number + kept > last + 1;
+    };
+    if (!knows()) return 0;
+    const std::uint64_t call = (*calls_)[number % kept].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return knows() ? call : 0;
+  }
+  [[nodiscard]] bool is(std::uint64_t name, bool blocking) const {
+    return name == name_ && blocking == blocking_;
+  }
+  [[nodiscard]] std::uint64_t name() const { return name_; }
+  [[nodiscard]] bool blocking() const { return blocking_; }
+
+ private:
+  static constexpr std::size_t kept = 256;
+  using Calls = std::array<std::atomic<std::uint64_t>, kept>;
+
+  std::uint64_t name_;
+  bool blocking_;
+  std::atomic<std::uint64_t> number_{0};
+  std::unique_ptr<Calls> calls_;
+};
+
+template <class H>
+class Questions {
+ public:
+  // What a rank has called that is not in the last call of this one.
+  struct Answer {
+    int world_rank;
+    std::uint64_t theirs, mine;
+  };
+
+  explicit Questions(const Native<H>& native) : native_(native) {}
+  ~Questions();
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+
+  // Before the first question: they go over this communicator, by this tag.
+  void open(H comm, int tag) {
+    comm_ = comm;
+    tag_ = tag;
+  }
+  void add(CallLog& log);
+  void remove(const CallLog& log);
+
+  // The following call the MPI.
+  // Asks a rank about the last call.
+  void ask(int world_rank, const CallLog& log);
+  // Receives questions and answers that have come, and answers.
+  void look();
+  // The same once a second.
+  void look_now_and_then() {
+    if (looking_.has_come()) look();
+  }
+  // What has come of a question about the last call.
+  [[nodiscard]] std::optional<Answer> answer(const CallLog& log);
+
+ private:
+  // A question, or an answer. The call is the sender's own.
+  struct Message {
+    std::uint64_t name, number, call;
+    std::uint32_t blocking, answers;
+  };
+  struct Sent {
+    H request{};
+    std::unique_ptr<Message> message;
+  };
+  struct Heard {
+    int world_rank;
+    Message message;
+  };
+  // Of communicators that this rank does not know, yet or any more, so many are kept.
+  static constexpr std::size_t most_heard = 1024;
+
+  void send(int world_rank, const Message& message);
+  [[nodiscard]] bool receive();
+  [[nodiscard]] CallLog* log_of(const Message& message);
+  // Whether there is nothing more to do about it.
+  [[nodiscard]] bool settle(const Heard& heard);
+
+  const Native<H>& native_;
+  H comm_{};
+  int tag_ = 0;
+  os::Occasion looking_{1000};
+  std::mutex mutex_;  // the following
+  std::vector<CallLog*> logs_;
+  std::deque<Sent> sent_;
+  std::vector<Heard> heard_, answers_;
+};
+
+}  // namespace tutti::mpi

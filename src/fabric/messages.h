@@ -62,8 +62,8 @@ class Messages {
     (void)root;
     (void)call;
   }
-  // Of who waits: whether a member has waited for this one for seconds, in a call in whose place
-  // this one has made another one.
+  // Of who has waited for seconds: whether a member has answered that it has made another call in
+  // the place of this one.
   struct Stray {
     int member;
     std::uint64_t theirs, mine;

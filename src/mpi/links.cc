@@ -63,7 +63,6 @@ template <class Start>
 bool TaggedMessages<H>::start(int member, std::size_t bytes, fabric::Whole whole, bool receives,
                               Start start) {
   if (abandoned_) return false;
-  questions_.look_now_and_then();
   const std::size_t longest =
       std::min((whole == fabric::Whole::yes ? fabric::Cut{} : cut_).part_of(bytes),
                limits::longest_message_bytes);
@@ -268,7 +267,7 @@ template <class H>
 void WorldLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
-  questions_.look();  // UCX warns of messages that nobody has received
+  questions_.close();
   native_.comm_free(&comm_);
 }
 

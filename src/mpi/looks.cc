@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "fabric/upkeep.h"
+#include "mpi/questions.h"
 #include "progress/progress.h"
 
 namespace tutti::mpi {
@@ -30,6 +31,7 @@ void Looks<H>::look() {
     const CoreKept<H> kept(native);
     native.request_get_status(self_->unfinished_, &over, &status);
   }
+  Questions<H>::look_now_and_then();
   progress::Driver& driver = engine::driver();
   if (driver.outstanding() != 0) driver.drive();
 }

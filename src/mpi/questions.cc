@@ -6,6 +6,14 @@
 #include "mpi/handles.h"
 
 namespace tutti::mpi {
+namespace {
+
+template <class T>
+void keep_last(std::deque<T>& all, std::size_t most) {
+  if (all.size() > most) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
+}
+
+}  // namespace
 
 // What is on its way still may be read. The MPI may have ended.
 template <class H>
@@ -14,7 +22,26 @@ Questions<H>::~Questions() {
 }
 
 template <class H>
-void Questions<H>::add(CallLog& log) {
+void Questions<H>::open(H comm, int tag) {
+  comm_ = comm;
+  tag_ = tag;
+  open_ = this;
+}
+
+template <class H>
+void Questions<H>::close() {
+  open_ = nullptr;
+  look();
+}
+
+template <class H>
+void Questions<H>::look_now_and_then() {
+  Questions* const self = open_;
+  if (self != nullptr && self->looking_.has_come()) self->look();
+}
+
+template <class H>
+void Questions<H>::add(const CallLog& log) {
   const std::lock_guard lock(mutex_);
   logs_.push_back(&log);
 }
@@ -26,8 +53,10 @@ void Questions<H>::remove(const CallLog& log) {
   const auto is_of_it = [&](const Heard& heard) {
     return log.is(heard.message.name, heard.message.blocking != 0);
   };
-  std::erase_if(heard_, is_of_it);
   std::erase_if(answers_, is_of_it);
+  const std::uint64_t number = log.number();
+  if (number != 0) ended_.push_back({log.name(), number, log.call(number), log.blocking()});
+  keep_last(ended_, most_ended);
 }
 
 template <class H>
@@ -41,11 +70,12 @@ template <class H>
 void Questions<H>::look() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;  // another thread does
+  forget_sent();
   while (receive()) {
   }
   std::erase_if(heard_, [this](const Heard& heard) { return settle(heard); });
-  if (heard_.size() > most_heard)
-    heard_.erase(heard_.begin(), heard_.end() - static_cast<std::ptrdiff_t>(most_heard));
+  keep_last(heard_, most_heard);
+  keep_last(answers_, most_answers);
 }
 
 template <class H>
@@ -59,16 +89,20 @@ std::optional<typename Questions<H>::Answer> Questions<H>::answer(const CallLog&
 
 template <class H>
 void Questions<H>::send(int world_rank, const Message& message) {
-  AnyStatus status;
-  std::erase_if(sent_, [&](Sent& each) {
-    int over = 0;
-    return native_.test(&each.request, &over, &status) == 0 && over != 0;
-  });
   Sent& sent = sent_.emplace_back();
   sent.message = std::make_unique<Message>(message);
   if (native_.isend(sent.message.get(), sizeof message, native_.byte, world_rank, tag_, comm_,
                     &sent.request) != 0)
     sent_.pop_back();
+}
+
+template <class H>
+void Questions<H>::forget_sent() {
+  AnyStatus status;
+  std::erase_if(sent_, [&](Sent& each) {
+    int over = 0;
+    return native_.test(&each.request, &over, &status) == 0 && over != 0;
+  });
 }
 
 template <class H>
@@ -90,21 +124,38 @@ bool Questions<H>::receive() {
 }
 
 template <class H>
-CallLog* Questions<H>::log_of(const Message& message) {
+const CallLog* Questions<H>::log_of(const Message& message) const {
   const auto found = std::ranges::find_if(
-      logs_, [&](CallLog* log) { return log->is(message.name, message.blocking != 0); });
+      logs_, [&](const CallLog* log) { return log->is(message.name, message.blocking != 0); });
   return found == logs_.end() ? nullptr : *found;
+}
+
+template <class H>
+std::uint64_t Questions<H>::ended_call(const Message& message) const {
+  for (const Ended& each : ended_)
+    if (each.name == message.name && each.blocking == (message.blocking != 0) &&
+        each.number == message.number)
+      return each.call;
+  return 0;
+}
+
+template <class H>
+void Questions<H>::answer(const Heard& heard, std::uint64_t mine) {
+  if (mine == 0 || mine == heard.message.call) return;
+  Message message = heard.message;
+  message.call = mine;
+  message.answers = 1;
+  send(heard.world_rank, message);
 }
 
 template <class H>
 bool Questions<H>::settle(const Heard& heard) {
   const CallLog* log = log_of(heard.message);
-  if (log == nullptr || log->number() < heard.message.number) return false;
-  Message mine = heard.message;
-  mine.call = log->call(mine.number);
-  mine.answers = 1;
-  if (mine.call != 0 && mine.call != heard.message.call) send(heard.world_rank, mine);
-  return true;
+  if (log != nullptr && log->number() < heard.message.number) return false;
+  const std::uint64_t mine =
+      log != nullptr ? log->call(heard.message.number) : ended_call(heard.message);
+  answer(heard, mine);
+  return log != nullptr || mine != 0;
 }
 
 template class Questions<int>;

@@ -4,8 +4,8 @@
 // never meet the others in it, and answers. One that has not come so far is late, and answers when
 // it comes to another one.
 //
-// A rank looks for questions about all of its communicators wherever it waits or sends, as it may
-// have gone on to another one.
+// A rank looks for questions about all of its communicators whenever it looks after the MPI
+// (mpi/looks.h), as it may have gone on to another one.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ class CallLog {
   void add(std::uint64_t call) {
     if (calls_ == nullptr) calls_ = std::make_unique<Calls>();
     const std::uint64_t number = number_.load(std::memory_order_relaxed) + 1;
-    (*calls_)[number % kept].store(call, std::memory_order_relaxed);
+    // Who reads this one in the place of an older one sees the number before it as the last, too.
+    (*calls_)[number % kept].store(call, std::memory_order_release);
     number_.store(number, std::memory_order_release);
   }
   // Of the last call; 0: there was none.
@@ -80,23 +81,20 @@ class Questions {
   Questions(const Questions&) = delete;
   Questions& operator=(const Questions&) = delete;
 
-  // Before the first question: they go over this communicator, by this tag.
-  void open(H comm, int tag) {
-    comm_ = comm;
-    tag_ = tag;
-  }
-  void add(CallLog& log);
+  // Before the first question: they go over this communicator, by this tag. There is one in a
+  // process that is open.
+  void open(H comm, int tag);
+  // Receives what has come: of messages that nobody has received UCX says so at the end.
+  void close();
+  // The same once a second while it is open. Calls the MPI.
+  static void look_now_and_then();
+  void add(const CallLog& log);
   void remove(const CallLog& log);
 
-  // The following call the MPI.
-  // Asks a rank about the last call.
+  // Asks a rank about the last call; calls the MPI.
   void ask(int world_rank, const CallLog& log);
-  // Receives questions and answers that have come, and answers.
+  // Receives questions and answers that have come, and answers; calls the MPI.
   void look();
-  // The same once a second.
-  void look_now_and_then() {
-    if (looking_.has_come()) look();
-  }
   // What has come of a question about the last call.
   [[nodiscard]] std::optional<Answer> answer(const CallLog& log);
 
@@ -114,23 +112,36 @@ class Questions {
     int world_rank;
     Message message;
   };
-  // Of communicators that this rank does not know, yet or any more, so many are kept.
-  static constexpr std::size_t most_heard = 1024;
+  // A communicator that is no more, and its last call.
+  struct Ended {
+    std::uint64_t name, number, call;
+    bool blocking;
+  };
+  // The last ones are kept, of each so many. (Questions of more ranks about a call that is not made
+  // yet have the same answer.)
+  static constexpr std::size_t most_heard = 1024, most_answers = 64, most_ended = 64;
 
   void send(int world_rank, const Message& message);
+  void forget_sent();
   [[nodiscard]] bool receive();
-  [[nodiscard]] CallLog* log_of(const Message& message);
+  [[nodiscard]] const CallLog* log_of(const Message& message) const;
+  // What a call was of a communicator that is no more; 0: nobody knows.
+  [[nodiscard]] std::uint64_t ended_call(const Message& message) const;
+  void answer(const Heard& heard, std::uint64_t mine);
   // Whether there is nothing more to do about it.
   [[nodiscard]] bool settle(const Heard& heard);
+
+  static inline std::atomic<Questions*> open_{nullptr};
 
   const Native<H>& native_;
   H comm_{};
   int tag_ = 0;
   os::Occasion looking_{1000};
   std::mutex mutex_;  // the following
-  std::vector<CallLog*> logs_;
+  std::vector<const CallLog*> logs_;
+  std::deque<Ended> ended_;
   std::deque<Sent> sent_;
-  std::vector<Heard> heard_, answers_;
+  std::deque<Heard> heard_, answers_;
 };
 
 }  // namespace tutti::mpi

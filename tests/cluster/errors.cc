@@ -185,17 +185,24 @@ void one_call_ago() {
   expect(error != MPI_SUCCESS, "an error");
 }
 
-// A rank is through with a call that the others never make, and waits for them on another
-// communicator.
-void elsewhere() {
+// The ranks of the last host are through with a call that the others never make, and wait on
+// another communicator: for the others, or for one of their own that is late. They may have freed
+// the first.
+void elsewhere(bool on_one_host, bool frees) {
   MPI_Comm comm = duplicate(), other = duplicate();
+  if (on_one_host) {
+    MPI_Comm_free(&other);
+    MPI_Comm_split(MPI_COMM_WORLD, g_rank / 2, g_rank, &other);
+  }
   MPI_Barrier(comm);
   MPI_Barrier(other);
   double data = 1, sum = 0;
-  const bool apart = g_rank == g_ranks - 1;
-  const int error = apart ? MPI_Bcast(&data, 1, MPI_DOUBLE, g_rank, comm)
+  const bool apart = g_rank >= 2;
+  const int error = apart ? MPI_Bcast(&data, 1, MPI_DOUBLE, 2, comm)
                           : MPI_Reduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, comm);
   expect((error != MPI_SUCCESS) == (g_rank == 0), "an error on rank 0");
+  if (apart && frees) MPI_Comm_free(&comm);
+  if (apart && on_one_host && g_rank == 3) std::this_thread::sleep_for(std::chrono::seconds(6));
   expect(MPI_Barrier(other) == MPI_SUCCESS, "no error elsewhere");
 }
 
@@ -264,7 +271,9 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
   if (std::strcmp(argv[1], "other_root") == 0) other_root();
   if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();
-  if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere();
+  if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere(false, false);
+  if (std::strcmp(argv[1], "elsewhere_freed") == 0) elsewhere(false, true);
+  if (std::strcmp(argv[1], "elsewhere_on_one_host") == 0) elsewhere(true, false);
   if (std::strncmp(argv[1], "late_for_seconds", 16) == 0) late_for_seconds();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);

@@ -19,7 +19,9 @@ CASES = {
     "late": (Layout((1, 1, 1)), {"an error": 1, "an error, or what was sent": 1}),
     "half_awaited": (Layout((2, 1)), {"an error": 2}),
     "meetings": (Layout((1, 1, 1)), {"both meet": 3}),
-    "elsewhere": (Layout((1, 1)), {"an error on rank 0": 2, "no error elsewhere": 2}),
+    "elsewhere": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
+    "elsewhere_freed": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
+    "elsewhere_on_one_host": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "late_for_seconds": (Layout((2, 2)), {"no error": 4}),
     "late_for_seconds_alone": (Layout((1, 1, 1)), {"no error": 3}),
 }
@@ -79,6 +81,8 @@ def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
         line.split(": ", 1)[1] for line in result.output.splitlines() if line.startswith("rank ")
     ]
     assert {text: lines.count(text) for text in lines} == expected, result.output
+    if case.startswith("elsewhere"):
+        assert "called different things" in result.output, result.output
 
 
 @pytest.mark.parametrize("case", OTHERS)

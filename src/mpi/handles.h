@@ -97,10 +97,8 @@ struct ErrorClasses {
   return 0;
 }
 
-// MPI_ANY_SOURCE, MPI_ANY_TAG.
+// MPI_ANY_SOURCE.
 [[nodiscard]] constexpr int any_source(Family family) { return family == Family::mpich ? -2 : -1; }
-
-[[nodiscard]] constexpr int any_tag(Family family) { return family == Family::standard ? -2 : -1; }
 
 // MPI_TAG_UB.
 [[nodiscard]] constexpr int key_of_largest_tag(Family family) {
@@ -134,7 +132,6 @@ struct StatusLayout {
   [[nodiscard]] int source_of(const void* status) const {
     return field(status, error - 2 * sizeof(int));
   }
-  [[nodiscard]] int tag_of(const void* status) const { return field(status, error - sizeof(int)); }
 
   [[nodiscard]] bool ignores(const void* status) const {
     return reinterpret_cast<std::uintptr_t>(status) == ignore;

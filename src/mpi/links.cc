@@ -172,7 +172,6 @@ bool TaggedMessages<H>::is_called_off() {
 template <class H>
 std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
   if (abandoned_ || !comparing_.has_come()) return {};
-  questions_.look();
   const std::uint64_t waits = parts_.empty() ? 0 : taken_ + 1;
   if (waits != 0 && waited_ == waits && asked_about_ != waits) {
     questions_.ask(world_rank(parts_.front().member), calls_);

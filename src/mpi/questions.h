@@ -4,8 +4,8 @@
 // never meet the others in it, and answers. One that has not come so far is late, and answers when
 // it comes to another one.
 //
-// A rank looks for questions about all of its communicators whenever it looks after the MPI
-// (mpi/looks.h), as it may have gone on to another one.
+// A rank looks for questions about all of its communicators, as it may have gone on to another one:
+// whenever it looks after the MPI (mpi/looks.h), and while it waits for requests (mpi/requests.h).
 #pragma once
 
 #include <array>
@@ -84,16 +84,17 @@ class Questions {
   // Before the first question: they go over this communicator, by this tag. There is one in a
   // process that is open.
   void open(H comm, int tag);
-  // Receives what has come: of messages that nobody has received UCX says so at the end.
-  void close();
-  // The same once a second while it is open. Calls the MPI.
+  // Receives questions and answers that have come, and answers, once a second while it is open.
+  // Calls the MPI.
   static void look_now_and_then();
+  // The same a last time: of messages that nobody has received UCX says so at the end.
+  void close();
   void add(const CallLog& log);
   void remove(const CallLog& log);
 
   // Asks a rank about the last call; calls the MPI.
   void ask(int world_rank, const CallLog& log);
-  // Receives questions and answers that have come, and answers; calls the MPI.
+  // As look_now_and_then(), but now.
   void look();
   // What has come of a question about the last call.
   [[nodiscard]] std::optional<Answer> answer(const CallLog& log);

@@ -12,6 +12,7 @@
 #include "mpi/answers.h"
 #include "mpi/datatypes.h"
 #include "mpi/entries.h"
+#include "mpi/questions.h"
 #include "mpi/started.h"
 #include "mpi/world.h"
 #include "progress/progress.h"
@@ -150,6 +151,7 @@ int Requests<H>::drive_until(const Wanted& wanted, Test test, Native native) {
         for (int steps = 0; steps < steps_per_test && !driver_.has_finished(); ++steps)
           wait.step(false);
       reap();
+      Questions<H>::look_now_and_then();
       int flag = 0;
       const int code = test(&flag);
       if (code != 0 || flag != 0) return code;

@@ -186,9 +186,9 @@ void one_call_ago() {
 }
 
 // The ranks of the last host are through with a call that the others never make, and wait on
-// another communicator: for the others, or for one of their own that is late. They may have freed
-// the first.
-void elsewhere(bool on_one_host, bool frees) {
+// another communicator: for the others, or for one of their own that is late, there also in a
+// nonblocking call. They may have freed the first.
+void elsewhere(bool on_one_host, bool frees, bool starts) {
   MPI_Comm comm = duplicate(), other = duplicate();
   if (on_one_host) {
     MPI_Comm_free(&other);
@@ -203,7 +203,10 @@ void elsewhere(bool on_one_host, bool frees) {
   expect((error != MPI_SUCCESS) == (g_rank == 0), "an error on rank 0");
   if (apart && frees) MPI_Comm_free(&comm);
   if (apart && on_one_host && g_rank == 3) std::this_thread::sleep_for(std::chrono::seconds(6));
-  expect(MPI_Barrier(other) == MPI_SUCCESS, "no error elsewhere");
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int later = starts ? MPI_Ibarrier(other, &request) : MPI_Barrier(other);
+  expect(later == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+         "no error elsewhere");
 }
 
 // A rank is late by more than it takes to believe in an error, several times, so others wait for it
@@ -271,9 +274,10 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
   if (std::strcmp(argv[1], "other_root") == 0) other_root();
   if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();
-  if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere(false, false);
-  if (std::strcmp(argv[1], "elsewhere_freed") == 0) elsewhere(false, true);
-  if (std::strcmp(argv[1], "elsewhere_on_one_host") == 0) elsewhere(true, false);
+  if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere(false, false, false);
+  if (std::strcmp(argv[1], "elsewhere_freed") == 0) elsewhere(false, true, false);
+  if (std::strcmp(argv[1], "elsewhere_on_one_host") == 0) elsewhere(true, false, false);
+  if (std::strcmp(argv[1], "elsewhere_in_a_wait") == 0) elsewhere(true, false, true);
   if (std::strncmp(argv[1], "late_for_seconds", 16) == 0) late_for_seconds();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);

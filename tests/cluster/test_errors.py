@@ -19,9 +19,13 @@ CASES = {
     "late": (Layout((1, 1, 1)), {"an error": 1, "an error, or what was sent": 1}),
     "half_awaited": (Layout((2, 1)), {"an error": 2}),
     "meetings": (Layout((1, 1, 1)), {"both meet": 3}),
+}
+# The same, of those that wait for seconds.
+SLOW = {
     "elsewhere": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "elsewhere_freed": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "elsewhere_on_one_host": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
+    "elsewhere_in_a_wait": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "late_for_seconds": (Layout((2, 2)), {"no error": 4}),
     "late_for_seconds_alone": (Layout((1, 1, 1)), {"no error": 3}),
 }
@@ -46,18 +50,17 @@ OTHERS = {
 }
 
 
-def cases_on(cases: Iterable[str]) -> list[object]:
-    """Each on each MPI. In the short form those that wait for seconds are on one of them each."""
-    slow = [case for case in cases if case.startswith(("elsewhere", "late_for", "o"))]
+def on_each(cases: Iterable[str], turns: bool = False) -> list[object]:
+    """Each on each MPI; in the short form, if they take `turns`, each on one of them."""
     return [
         pytest.param(
             mpi,
             case,
-            marks=[pytest.mark.whole] if case in slow and slow.index(case) % 3 != place else [],
+            marks=[pytest.mark.whole] if turns and turn % len(MAIN) != place else [],
             id=f"{mpi.name}-{case}",
         )
         for place, mpi in enumerate(MAIN)
-        for case in cases
+        for turn, case in enumerate(cases)
     ]
 
 
@@ -81,14 +84,14 @@ def gone(*others: str) -> str:
     return f'until [ -z "$(grep -Lsx {names} /proc/[0-9]*/comm)" ]; do :; done'
 
 
-def on_each(names: Sequence[str], line: str) -> str:
+def on_each_host(names: Sequence[str], line: str) -> str:
     """Of a shell: runs `line` on each host."""
     return f"for host in {' '.join(names)}; do {STAND_IN} $host '{line}'; done"
 
 
-@pytest.mark.parametrize(("mpi", "case"), cases_on(CASES))
+@pytest.mark.parametrize(("mpi", "case"), [*on_each(CASES), *on_each(SLOW, turns=True)])
 def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
-    layout, expected = CASES[case]
+    layout, expected = (CASES | SLOW)[case]
     result = run(cluster, mpi, layout, case)
     assert result.code == 0, result.output
     lines = [
@@ -99,7 +102,7 @@ def test_errors(cluster: Cluster, mpi: Mpi, case: str) -> None:
         assert "called different things" in result.output, result.output
 
 
-@pytest.mark.parametrize(("mpi", "case"), cases_on(OTHERS))
+@pytest.mark.parametrize(("mpi", "case"), on_each(OTHERS, turns=True))
 def test_other_calls_are_told_apart(cluster: Cluster, mpi: Mpi, case: str) -> None:
     layout, said = OTHERS[case]
     result = run(cluster, mpi, layout, case)
@@ -134,13 +137,13 @@ def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> Non
     then = f"{gone()}; ls -d /dev/shm/*"
     with Cluster(hosts=3) as own:
         words = launch(mpi, Layout((2, 2, 1)), own.names, command)
-        script = f'"$@"; echo "ended by $?"; {on_each(own.names, then)}'
+        script = f'"$@"; echo "ended by $?"; {on_each_host(own.names, then)}'
         environment = os.environ | mpi.environment
         result = own.run_on(0, ["sh", "-c", script, "sh", *words], environment, limit_s=20)
         if mpi is OPENMPI and result.code is None:
             # Its launcher does not always end: in 4 of 100 runs, and in 3 of 80 without Tutti. But
             # no rank stays.
-            script = on_each(own.names, f"{gone(*LAUNCHING)}; ls -d /dev/shm/*")
+            script = on_each_host(own.names, f"{gone(*LAUNCHING)}; ls -d /dev/shm/*")
             looked = own.run_on(0, ["sh", "-c", script], environment, limit_s=10)
             assert looked.code is not None and "/dev/shm/tutti" not in looked.output, looked.output
             return

@@ -55,7 +55,7 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
   why = "the MPI's Allgather failed";
   if (!enrol(group, node, members)) return nullptr;
   if (!same_node(members)) {
-    why = "its ranks are on several nodes";
+    why = several_nodes;
     if (!same_host(members)) return nullptr;
     why = "its ranks could not meet";
     node.reset();

@@ -27,63 +27,44 @@ void Communicators<H>::close() {
   native_.comm_free_keyval(&keyval_);
   deletions_.fetch_add(1, std::memory_order_relaxed);  // its next communicators may look the same
   engine::let_go_of_peers();
+  of_world_->let_go_of_node();
   const std::lock_guard settling(settling_);
-  if (node_ != nullptr) native_.group_free(&node_group_);
-  node_.reset();
   home_.reset();
 }
 
 template <class H>
 void Communicators<H>::join_world() {
-  H neighbours = native_.world;
-  const bool apart = !absentees_.on_one_host();
-  const auto color = apart ? static_cast<int>(engine::host_id() >> 33) : 0;
-  if (!apart || native_.comm_split(native_.world, color, world_.rank(), &neighbours) == 0) {
-    engine::Exchange group = exchange(neighbours);
-    group.world_rank = world_.rank();
-    leads_host_ = group.rank == 0;
-    const Status status = engine::Node::join(group, node_);
-    if (!status.ok()) log::info("rank %d: no node segment: %s", world_.rank(), status.what);
-    no_node_ = status.ok() ? "" : status.what;
-    if (apart) native_.comm_free(&neighbours);
-  }
-  if (node_ != nullptr) {
-    settle_at(node_);
-    std::vector<int> members;
-    for (int rank = 0; rank < node_->size(); ++rank) members.push_back(node_->member(rank).rank);
-    H all{};
-    native_.comm_group(native_.world, &all);
-    native_.group_incl(all, node_->size(), members.data(), &node_group_);
-    native_.group_free(&all);
-  }
-  int size = 0;
-  native_.comm_size(native_.world, &size);
-  if (node_ == nullptr || node_->size() < size) {
-    const std::string_view nodes = options().nodes;
-    const bool contested = nodes == "auto", served = contested || nodes == "1";
-    const coll::leaders::Way way{
-        .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
-        .packed_bytes = options().packed};
-    const int node = node_ != nullptr ? node_->member(0).rank : -1;
-    const bool shares_core = node_ != nullptr && node_->oversubscribed();
-    const bool has_core = node_ != nullptr && node_->progress().is_served();
-    links_.open(served ? node : -1, contested, shares_core, has_core, way,
-                std::min<std::size_t>(options().message, limits::longest_message_bytes),
-                engine::Node::claim(node));
-    if (node_ != nullptr && links_.shares_cores()) node_->share_cores();
-  }
-  if (links_.in_background()) links_.confirm_threads(engine::driver().start(node_->progress()));
-  CommState* const all = name_state(native_.world, 1);
-  // Its first collectives may be nonblocking ones.
-  if (all != nullptr && links_.in_background())
-    settle(native_.world, *all, Collective::barrier, true);
+  of_world_->join(native_.world, absentees_.on_one_host(), nullptr);
+  if (of_world_->node() != nullptr) settle_at(of_world_->node());
+  State* const all = name_state(native_.world, of_world_, 1);
+  if (all != nullptr) start_threads(native_.world, *all);
+}
+
+// Where all members of an origin on several nodes can bring nonblocking collectives forward by a
+// thread, and start it. Then the first collectives of the origin may be such, so its members meet.
+template <class H>
+void Communicators<H>::start_threads(H comm, State& state) {
+  Origin<H>& origin = *state.origin;
+  if (!origin.links().in_background()) return;
+  origin.links().confirm_threads(comm, engine::driver().start(origin.node()->progress()));
+  if (origin.links().in_background()) settle(comm, state, Collective::barrier, true);
 }
 
 // Nothing to do where MPI_Init was not seen.
 template <class H>
 void Communicators<H>::leave_world() {
   if (state_of(native_.world, false) != nullptr) native_.comm_delete_attr(native_.world, keyval_);
-  links_.close();
+  of_world_->links().close();
+}
+
+template <class H>
+void Communicators<H>::leave_sessions(bool all) {
+  const std::lock_guard lock(settling_);
+  std::erase_if(of_sessions_, [all](const std::shared_ptr<Origin<H>>& origin) {
+    const bool ends = all || (origin.use_count() == 1 && origin->is_unlinked());
+    if (ends) origin->links().close();
+    return ends;
+  });
 }
 
 template <class H>
@@ -92,8 +73,8 @@ CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (!found && !may_take) return nullptr;
-  if (found) return static_cast<CommState*>(value);
-  CommState* const state = make_state(comm, true);
+  if (found) return static_cast<State*>(value);
+  State* const state = make_state(comm, Made::of_world);
   // What its nonblocking collectives were before, nobody has seen: MPI_Comm_idup, for one.
   if (state != nullptr) state->computed = true;
   return state;
@@ -102,8 +83,8 @@ CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
 // When a communicator is made, or at its first blocking collective: all of its members are there,
 // so that they can talk.
 template <class H>
-CommState* Communicators<H>::make_state(H comm, bool may_link) {
-  auto state = std::make_unique<CommState>();
+auto Communicators<H>::make_state(H comm, Made made) -> State* {
+  auto state = std::make_unique<State>();
   int inter = 0, threads = 0, size = 0;
   native_.comm_test_inter(comm, &inter);
   if (native_.comm_test_threadcomm != nullptr) native_.comm_test_threadcomm(comm, &threads);
@@ -121,7 +102,7 @@ CommState* Communicators<H>::make_state(H comm, bool may_link) {
   else if (absentees_.has_absentees(comm, size))
     state->why = "some ranks run without Tutti";
   else
-    begin_state(comm, *state, may_link);
+    begin_state(comm, *state, made);
   if (state->team != nullptr && state->team->has_devices()) devices::expect();
   if (state->team != nullptr) settle_at(state->team->node());
   if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
@@ -130,26 +111,50 @@ CommState* Communicators<H>::make_state(H comm, bool may_link) {
 
 // They talk.
 template <class H>
-void Communicators<H>::begin_state(H comm, CommState& state, bool may_link) {
-  gather_if_driven(comm);
-  if (may_link && find_spread(comm) != CommState::Spread::no)
-    name_linked(comm, state);
-  else
-    state.team = engine::Team::create(exchange(comm), home(), state.why);
+void Communicators<H>::begin_state(H comm, State& state, Made made) {
+  gather_if_driven(comm, *of_world_);
+  if (made == Made::of_world && of_world_->find_spread(comm) != NodeSpread::no) {
+    // Members of a session's communicator have the session; it may outlive MPI_COMM_WORLD, over
+    // whose duplicate all messages go.
+    name_linked(comm, state, of_world_, !world_.has_sessions());
+    return;
+  }
+  state.team = engine::Team::create(exchange_of(native_, world_, comm), home(), state.why);
+  if (state.team == nullptr && made == Made::of_session && state.why == engine::several_nodes)
+    begin_origin(comm, state);
 }
 
-// Members of a session's communicator have the session; it may outlive MPI_COMM_WORLD, over whose
-// duplicate all messages go.
+// Communicators of sessions that are gone give theirs back first.
 template <class H>
-void Communicators<H>::name_linked(H comm, CommState& state) {
-  state.why = several_nodes;
-  state.settled = !links_.agree(comm, !world_.has_sessions(), state.name);
+void Communicators<H>::begin_origin(H comm, State& state) {
+  leave_sessions(false);
+  const auto origin = std::make_shared<Origin<H>>(native_, world_);
+  const std::shared_ptr<engine::Node> met = home();
+  origin->join(comm, false, &met);
+  if (origin->node() != nullptr) settle_at(origin->node());
+  if (origin->links().hosts().empty()) return;
+  {
+    const std::lock_guard lock(settling_);
+    of_sessions_.push_back(origin);
+  }
+  name_linked(comm, state, origin, true);
+  if (!state.settled) start_threads(comm, state);
+}
+
+template <class H>
+void Communicators<H>::name_linked(H comm, State& state, const std::shared_ptr<Origin<H>>& origin,
+                                   bool may) {
+  state.why = engine::several_nodes;
+  state.settled = !origin->links().agree(comm, may, world_.own_rank(), state.name);
+  if (!state.settled) state.origin = origin;
 }
 
 // To be settled when it is first used, so that to make and free communicators costs little.
 template <class H>
-CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
-  auto state = std::make_unique<CommState>();
+auto Communicators<H>::name_state(H comm, const std::shared_ptr<Origin<H>>& origin,
+                                  std::uint64_t name) -> State* {
+  auto state = std::make_unique<State>();
+  state->origin = origin;
   state->name = name;
   state->settled = false;
   if (native_.comm_set_attr(comm, keyval_, state.get()) != 0) return nullptr;
@@ -157,10 +162,12 @@ CommState* Communicators<H>::name_state(H comm, std::uint64_t name) {
 }
 
 template <class H>
-void Communicators<H>::settle(H comm, CommState& state, Collective collective, bool blocking,
+void Communicators<H>::settle(H comm, CommState& unsettled, Collective collective, bool blocking,
                               std::size_t vector_bytes) {
-  if (state.settled.load(std::memory_order_acquire)) return;
-  const bool spreads = spread_of(comm, state) != CommState::Spread::no;
+  if (unsettled.settled.load(std::memory_order_acquire)) return;
+  auto& state = static_cast<State&>(unsettled);
+  Origin<H>& origin = *state.origin;
+  const bool spreads = spread_of(comm, state) != NodeSpread::no;
   std::unique_lock lock(settling_);
   if (state.settled || (spreads && puts_off(state, collective, blocking, vector_bytes))) return;
   int size = 0, inter = 0;
@@ -170,16 +177,16 @@ void Communicators<H>::settle(H comm, CommState& state, Collective collective, b
     state.why = "intercommunicator";
   } else if (size == 1) {
     state.alone = true;
-  } else if (node_ == nullptr) {
-    state.why = no_node_;
-  } else if (size > node_->size() && links_.hosts().empty()) {
-    state.why = several_nodes;
-  } else if (std::vector<int> members = node_ranks(comm, size); members.empty()) {
+  } else if (origin.node() == nullptr) {
+    state.why = origin.why_no_node();
+  } else if (size > origin.node()->size() && origin.links().hosts().empty()) {
+    state.why = engine::several_nodes;
+  } else if (std::vector<int> members = origin.node_ranks(comm, size); members.empty()) {
     state.why = "its ranks are not known";
   } else if (std::ranges::all_of(members, [](int member) { return member >= 0; })) {
     join_team(comm, state, std::move(members));
   } else {
-    state.why = several_nodes;
+    state.why = engine::several_nodes;
     if (spreads && !state.revoked) {
       lock.unlock();  // those of another communicator may have to meet first
       link(comm, state, std::move(members));
@@ -193,55 +200,30 @@ void Communicators<H>::settle(H comm, CommState& state, Collective collective, b
 // Whether members on several nodes go on without having met. They meet at once in a collective that
 // computes, if Tutti may do it: the MPI's might have other bits.
 template <class H>
-bool Communicators<H>::puts_off(CommState& state, Collective collective, bool blocking,
+bool Communicators<H>::puts_off(State& state, Collective collective, bool blocking,
                                 std::size_t vector_bytes) const {
   if (state.revoked) return false;
   if (!blocking) {
-    state.why = several_nodes;
+    state.why = engine::several_nodes;
     state.computed = state.computed || computes(collective);
     return true;
   }
   const bool tuttis =
-      computes(collective) && (state.spread == CommState::Spread::together ||
+      computes(collective) && (state.spread == NodeSpread::together ||
                                vector_bytes >= choice::least_computed_apart(collective));
-  if (links_.starts() || tuttis || state.put_off == limits::calls_before_meeting) return false;
+  if (state.origin->links().starts() || tuttis || state.put_off == limits::calls_before_meeting)
+    return false;
   ++state.put_off;
   state.why = not_met;
   return true;
 }
 
-// Whether all of them can talk to ranks on other nodes.
-template <class H>
-bool Communicators<H>::may_link(const std::vector<int>& world_ranks) const {
-  const std::vector<std::int32_t>& hosts = links_.hosts();
-  return !world_ranks.empty() && std::ranges::all_of(world_ranks, [&](int rank) {
-    return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0;
-  });
-}
-
-template <class H>
-CommState::Spread Communicators<H>::find_spread(H comm) {
-  using Spread = CommState::Spread;
-  if (links_.hosts().empty()) return Spread::no;
-  int size = 0, inter = 0;
-  native_.comm_test_inter(comm, &inter);
-  native_.comm_size(comm, &size);
-  if (inter) return Spread::no;
-  const std::vector<int> ranks = world_.world_ranks(comm, size);
-  if (!may_link(ranks)) return Spread::no;
-  std::vector<std::int32_t> hosts;
-  for (const int rank : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);
-  std::ranges::sort(hosts);
-  if (hosts.front() == hosts.back()) return Spread::no;
-  return std::ranges::adjacent_find(hosts) == hosts.end() ? Spread::apart : Spread::together;
-}
-
 // Found once.
 template <class H>
-CommState::Spread Communicators<H>::spread_of(H comm, CommState& state) {
-  CommState::Spread spread = state.spread.load(std::memory_order_relaxed);
-  if (spread == CommState::Spread::unknown) {
-    spread = find_spread(comm);
+NodeSpread Communicators<H>::spread_of(H comm, State& state) {
+  NodeSpread spread = state.spread.load(std::memory_order_relaxed);
+  if (spread == NodeSpread::unknown) {
+    spread = state.origin->find_spread(comm);
     state.spread.store(spread, std::memory_order_relaxed);
   }
   return spread;
@@ -266,7 +248,7 @@ void try_messages(engine::Team& team, bool share_cores, Facts& facts) {
   facts.cuts = static_cast<std::uint8_t>(1 << first);
 }
 
-// As the user says (0: nothing), or else of WorldLinks::cuts().
+// As the user says (0: nothing), or else of SharedLinks::cuts().
 fabric::Cut cut_of(std::size_t longest, std::uint8_t cuts) {
   if (longest != 0) return {longest, longest, limits::most_cut_bytes};
   const auto first = static_cast<std::size_t>(std::countr_zero(cuts));
@@ -280,32 +262,33 @@ fabric::Cut cut_of(std::size_t longest, std::uint8_t cuts) {
 // Members on several nodes become a team, in a blocking collective: they are all there, and no
 // other thread calls one. `on_node`: by rank, as node_ranks().
 template <class H>
-void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) {
+void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
+  SharedLinks<H>& shared = state.origin->links();
+  const std::shared_ptr<engine::Node>& node = state.origin->node();
   int rank = 0;
   native_.comm_rank(comm, &rank);
-  std::vector<int> ranks = world_.world_ranks(comm, static_cast<int>(on_node.size()));
-  if (!may_link(ranks)) return;
-  if (!gather_members(comm)) return;
+  std::vector<int> ranks = state.origin->linked_ranks(comm, static_cast<int>(on_node.size()));
+  if (ranks.empty() || !gather_members(comm)) return;
   std::vector<std::int32_t> hosts;
-  for (const int each : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(each)]);
+  for (const int each : ranks) hosts.push_back(shared.hosts()[static_cast<std::size_t>(each)]);
   fabric::NodeMap map(hosts, rank);
   std::vector<int> members;
   for (const int each : map.members(map.node()))
     members.push_back(on_node[static_cast<std::size_t>(each)]);
 
-  typename WorldLinks<H>::Facts facts{
-      .devices = devices::present() || node_->has_devices(),
-      .strict = node_->strict(),
-      .rank_order = node_->order() == coll::Order::rank,
+  typename SharedLinks<H>::Facts facts{
+      .devices = devices::present() || node->has_devices(),
+      .strict = node->strict(),
+      .rank_order = node->order() == coll::Order::rank,
       .computed = state.computed,
-      .cuts = links_.cuts(),
-      .pieces = links_.pieces(),
+      .cuts = shared.cuts(),
+      .pieces = shared.pieces(),
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(ranks[0]));
-  if (!links_.agree(comm, name, facts, tag)) return;
-  const auto tagged = links_.members(tag, name, std::move(ranks));
+  if (!shared.agree(comm, name, facts, tag)) return;
+  const auto tagged = shared.members(tag, name, std::move(ranks));
   const char* why = nullptr;
   if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
   if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";
@@ -315,30 +298,30 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
   }
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = std::move(map),
-      .messages = links_.messages(tagged, true),
-      .background_messages = links_.messages(tagged, false),
+      .messages = shared.messages(tagged, true),
+      .background_messages = shared.messages(tagged, false),
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
-      .contested = links_.is_contested(),
-      .shares_cores = links_.some_share_cores(),
+      .contested = shared.is_contested(),
+      .shares_cores = shared.some_share_cores(),
       // What the MPI has computed it computes from then on: the bits could differ.
-      .starts = links_.starts() && !(links_.is_contested() && facts.computed),
-      .way = links_.way(),
+      .starts = shared.starts() && !(shared.is_contested() && facts.computed),
+      .way = shared.way(),
   });
   const std::uint64_t local = mix(name, static_cast<std::uint64_t>(members[0]));
   const int place = links->map.place_of(rank);
-  auto team = engine::Team::join(node_, local | 1, std::move(members), place, false, state.why,
+  auto team = engine::Team::join(node, local | 1, std::move(members), place, false, state.why,
                                  std::move(links));
   facts.failed = team == nullptr;
-  if (!links_.agree(comm, facts)) return;
+  if (!shared.agree(comm, facts)) return;
   if (facts.failed) {
     if (team != nullptr) state.why = "a node's segment is full";
     return;
   }
-  const std::size_t longest = links_.longest_message();
-  if (longest == 0 && facts.cuts == 0) try_messages(*team, links_.some_share_cores(), facts);
-  links_.add_cuts(facts.cuts);
-  links_.add_pieces(facts.pieces);
+  const std::size_t longest = shared.longest_message();
+  if (longest == 0 && facts.cuts == 0) try_messages(*team, shared.some_share_cores(), facts);
+  shared.add_cuts(facts.cuts);
+  shared.add_pieces(facts.pieces);
   team->shape_messages(cut_of(longest, facts.cuts),
                        std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
   const std::lock_guard lock(settling_);
@@ -347,27 +330,15 @@ void Communicators<H>::link(H comm, CommState& state, std::vector<int> on_node) 
 }
 
 template <class H>
-void Communicators<H>::join_team(H comm, CommState& state, std::vector<int> members) {
+void Communicators<H>::join_team(H comm, State& state, std::vector<int> members) {
+  const std::shared_ptr<engine::Node>& node = state.origin->node();
   int rank = 0;
   native_.comm_rank(comm, &rank);
   // Communicators of one MPI_Comm_split differ in their members.
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(members[0]));
-  const bool has_devices = devices::present() || node_->has_devices();
-  state.team =
-      engine::Team::join(node_, name | 1, std::move(members), rank, has_devices, state.why);
+  const bool has_devices = devices::present() || node->has_devices();
+  state.team = engine::Team::join(node, name | 1, std::move(members), rank, has_devices, state.why);
   if (state.team != nullptr && state.team->has_devices()) devices::expect();
-}
-
-// Of its members, negative for those that are on other nodes; empty: the MPI does not say.
-template <class H>
-std::vector<int> Communicators<H>::node_ranks(H comm, int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  H group{};
-  if (native_.comm_group(comm, &group) != 0) return {};
-  native_.group_translate_ranks(group, size, ranks.data(), node_group_, known.data());
-  native_.group_free(&group);
-  return known;
 }
 
 // Whether some are of another MPI_COMM_WORLD: spawned, their parents, or met by a port. Whether
@@ -394,36 +365,40 @@ bool Communicators<H>::gather_members(H comm) {
 // Before the MPI does what waits for all members, where only a rank's own calls bring its messages
 // forward.
 template <class H>
-void Communicators<H>::gather_if_driven(H comm) {
-  if (!links_.hosts().empty() && links_.is_serialized() && !links_.is_contested())
+void Communicators<H>::gather_if_driven(H comm, Origin<H>& origin) {
+  const SharedLinks<H>& links = origin.links();
+  if (!links.hosts().empty() && links.is_serialized() && !links.is_contested())
     (void)gather_members(comm);
 }
 
 template <class H>
 void Communicators<H>::making(H comm) {
   if (comm == native_.null_comm) return;
-  const CommState* const state = state_of(comm, false);
-  if (state != nullptr && state->name != 0) gather_if_driven(comm);
+  const auto* const state = static_cast<State*>(state_of(comm, false));
+  if (state != nullptr && state->name != 0) gather_if_driven(comm, *state->origin);
 }
 
 template <class H>
 void Communicators<H>::made(H parent, H comm, bool of_session) {
-  CommState* from = parent != native_.null_comm ? state_of(parent, false) : nullptr;
+  auto* const from =
+      static_cast<State*>(parent != native_.null_comm ? state_of(parent, false) : nullptr);
   if (from != nullptr && from->name != 0) {
     const std::uint64_t name = mix(from->name, ++from->children);
-    if (comm != native_.null_comm) (void)name_state(comm, name);
+    if (comm != native_.null_comm) (void)name_state(comm, from->origin, name);
     return;
   }
   // Whether this process has met Tutti's MPI_Init is its own history, and no reason for anything.
   // So it must not be asked of a session's communicator, nor of one that is made of that.
-  if (comm != native_.null_comm && state_of(comm, false) == nullptr)
-    (void)make_state(comm, from == nullptr && !of_session);
+  if (comm == native_.null_comm || state_of(comm, false) != nullptr) return;
+  (void)make_state(comm, of_session        ? Made::of_session
+                         : from == nullptr ? Made::of_world
+                                           : Made::alone);
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.
 template <class H>
 void Communicators<H>::revoke(H comm) {
-  CommState* state = state_of(comm, false);
+  auto* const state = static_cast<State*>(state_of(comm, false));
   if (state == nullptr) return;
   settle(comm, *state, Collective::barrier, false);  // others may wait in it
   {
@@ -435,19 +410,6 @@ void Communicators<H>::revoke(H comm) {
     state->why = revoked_by_program;
     state->alone = false;
   }
-}
-
-template <class H>
-engine::Exchange Communicators<H>::exchange(H comm) const {
-  engine::Exchange group;
-  native_.comm_rank(comm, &group.rank);
-  native_.comm_size(comm, &group.size);
-  group.has_devices = devices::present();
-  group.allgather = [this, comm](const void* mine, void* all, std::size_t bytes) {
-    const int count = static_cast<int>(bytes);
-    return native_.small.allgather(mine, count, native_.byte, all, count, native_.byte, comm) == 0;
-  };
-  return group;
 }
 
 template <class H>
@@ -471,7 +433,7 @@ int Communicators<H>::on_copy(H, int, void*, void*, void*, int* flag) {
 template <class H>
 int Communicators<H>::on_delete(H, int, void* value, void*) {
   deletions_.fetch_add(1, std::memory_order_relaxed);
-  auto* state = static_cast<CommState*>(value);
+  auto* state = static_cast<State*>(value);
   if (state->team != nullptr) state->team->disband();
   delete state;
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state for each communicator: its team, or why it has none. Where all ranks of MPI_COMM_WORLD
-// know each other's nodes, communicators that are made of it cost an attribute of the MPI, and
+// A state for each communicator: its team, or why it has none. Communicators that are made of an
+// origin (mpi/origin.h), where all know each other's nodes, cost an attribute of the MPI, and
 // become teams when they are first used, or, on several nodes, used a few times. Others become
 // teams when they are made, or at their first blocking collective: all members are there then, and
 // talk.
@@ -15,41 +15,24 @@
 #include <vector>
 
 #include "base/collective.h"
-#include "engine/exchange.h"
 #include "mpi/absentees.h"
-#include "mpi/links.h"
+#include "mpi/origin.h"
 
 namespace tutti::engine {
-class Node;
 class Team;
-}  // namespace tutti::engine
+}
 
 namespace tutti::mpi {
 
 inline constexpr const char* revoked_by_program = "the program has revoked the communicator";
-inline constexpr const char* several_nodes = "its ranks are on several nodes";
 inline constexpr const char* not_met = "its members have not met on this communicator";
 
 // What a communicator's attribute points to.
 struct CommState {
   std::shared_ptr<engine::Team> team;
-  const char* why = "";            // there is no team
-  std::atomic<bool> alone{false};  // of one rank, which needs none
-  // Whether members on several nodes may be a team, and then whether any two of them are on one.
-  enum class Spread : std::uint8_t { unknown, no, apart, together };
-  std::atomic<Spread> spread{Spread::unknown};
-  // Where all ranks of MPI_COMM_WORLD know each other's nodes, the members of what is made of it
-  // need not talk to become a team: they name the communicator alike, by the one that it was made
-  // from and its number among those that were. Where that number is not known alike
-  // (MPI_Comm_create_group, MPI_Intercomm_merge, MPI_Comm_idup), and it is on several nodes, they
-  // agree on a name. 0: it has none.
-  std::uint64_t name = 0;
-  std::uint32_t children = 0;
-  int put_off = 0;  // blocking collectives that members on several nodes left to the MPI before
-                    // they met; under Communicators' lock
+  const char* why = "";             // there is no team
+  std::atomic<bool> alone{false};   // of one rank, which needs none
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
-  bool computed = false;  // in a nonblocking collective, by the MPI, before they met; the same lock
-  bool revoked = false;   // before it was settled; under Communicators' lock
 };
 
 template <class H>
@@ -58,7 +41,11 @@ class Communicators {
   // `wait`: as MPI_Wait; brings forward what is under way.
   Communicators(const Native<H>& native, World<H>& world, Absentees<H>& absentees,
                 int (*wait)(void* request, void* status))
-      : native_(native), world_(world), absentees_(absentees), wait_(wait), links_(native) {}
+      : native_(native),
+        world_(world),
+        absentees_(absentees),
+        wait_(wait),
+        of_world_(std::make_shared<Origin<H>>(native, world)) {}
 
   // When the MPI is there. False: it gives no attributes.
   [[nodiscard]] bool open();
@@ -69,8 +56,14 @@ class Communicators {
   // sorts them, and all else is said on the node.
   void join_world();
   // Collective, of the world where some ranks have no Tutti.
-  void give_up_world() { (void)make_state(native_.world, false); }
+  void give_up_world() { (void)make_state(native_.world, Made::alone); }
+  // Collective, of the world, in MPI_Finalize: others may wait for a session's nonblocking collective
+  // that this rank has under way, before they come.
+  void gather_world() { gather_if_driven(native_.world, *of_world_); }
   void leave_world();
+  // Gives the MPI back what the origins of sessions have of it, but for those that are still used.
+  // `all`: no communicator of a session is used any more.
+  void leave_sessions(bool all);
 
   // nullptr: it has none. `may_take`: all members are in the call, so that it may be made.
   [[nodiscard]] CommState* state_of(H comm, bool may_take) {
@@ -98,14 +91,31 @@ class Communicators {
   void made(H parent, H comm, bool of_session);
   void revoke(H comm);
 
-  // How the members of a communicator talk.
-  [[nodiscard]] engine::Exchange exchange(H comm) const;
   // The largest Node so far: its members' next communicators need not join another.
   [[nodiscard]] std::shared_ptr<engine::Node> home();
   // The lowest rank of MPI_COMM_WORLD on its host.
-  [[nodiscard]] bool leads_host() const { return leads_host_; }
+  [[nodiscard]] bool leads_host() const { return of_world_->leads_node(); }
 
  private:
+  struct State : CommState {
+    // Where the members of a communicator's origin know each other's nodes, its own need not talk
+    // to become a team: they name the communicator alike, by the one that it was made from and its
+    // number among those that were. Where that number is not known alike (MPI_Comm_create_group,
+    // MPI_Intercomm_merge, MPI_Comm_idup), and it is on several nodes, they agree on a name.
+    // nullptr and 0: it has none.
+    std::shared_ptr<Origin<H>> origin;
+    std::uint64_t name = 0;
+    std::uint32_t children = 0;
+    std::atomic<NodeSpread> spread{NodeSpread::unknown};
+    // Under Communicators' lock: blocking collectives that members on several nodes left to the MPI
+    // before they met; whether it computed in a nonblocking one, before that, too; whether it was
+    // revoked before it was settled.
+    int put_off = 0;
+    bool computed = false, revoked = false;
+  };
+  // How a communicator without a name was made: of MPI_COMM_WORLD, or nobody knows; of a session's
+  // group; in any other way.
+  enum class Made : std::uint8_t { of_world, of_session, alone };
   // What a thread looked up last.
   struct Recent {
     H comm{};
@@ -117,21 +127,19 @@ class Communicators {
     return value;
   }
   [[nodiscard]] CommState* look_up_state(H comm, bool may_take);
-  // `may_link`: it may be of MPI_COMM_WORLD's, and members on several nodes may become a team.
-  CommState* make_state(H comm, bool may_link);
-  CommState* name_state(H comm, std::uint64_t name);
+  State* make_state(H comm, Made made);
+  State* name_state(H comm, const std::shared_ptr<Origin<H>>& origin, std::uint64_t name);
   [[nodiscard]] bool gather_members(H comm);
-  void gather_if_driven(H comm);
-  void begin_state(H comm, CommState& state, bool may_link);
-  void name_linked(H comm, CommState& state);
-  [[nodiscard]] bool puts_off(CommState& state, Collective collective, bool blocking,
+  void gather_if_driven(H comm, Origin<H>& origin);
+  void begin_state(H comm, State& state, Made made);
+  void begin_origin(H comm, State& state);
+  void name_linked(H comm, State& state, const std::shared_ptr<Origin<H>>& origin, bool may);
+  void start_threads(H comm, State& state);
+  [[nodiscard]] bool puts_off(State& state, Collective collective, bool blocking,
                               std::size_t vector_bytes) const;
-  void join_team(H comm, CommState& state, std::vector<int> members);
-  void link(H comm, CommState& state, std::vector<int> on_node);
-  [[nodiscard]] CommState::Spread find_spread(H comm);
-  [[nodiscard]] CommState::Spread spread_of(H comm, CommState& state);
-  [[nodiscard]] bool may_link(const std::vector<int>& world_ranks) const;
-  [[nodiscard]] std::vector<int> node_ranks(H comm, int size);
+  void join_team(H comm, State& state, std::vector<int> members);
+  void link(H comm, State& state, std::vector<int> on_node);
+  [[nodiscard]] NodeSpread spread_of(H comm, State& state);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);
   static int on_copy(H, int, void*, void*, void*, int* flag);
@@ -143,15 +151,11 @@ class Communicators {
   World<H>& world_;
   Absentees<H>& absentees_;
   int (*wait_)(void* request, void* status);
-  WorldLinks<H> links_;
+  std::shared_ptr<Origin<H>> of_world_;
   int keyval_ = 0;
-  bool leads_host_ = false;
-  std::mutex settling_;
+  std::mutex settling_;  // the following
   std::shared_ptr<engine::Node> home_;
-  // Of MPI_COMM_WORLD, if all of its ranks have looked for theirs, and the same as a group.
-  std::shared_ptr<engine::Node> node_;
-  H node_group_{};
-  const char* no_node_ = "";  // why there is none
+  std::vector<std::shared_ptr<Origin<H>>> of_sessions_;
 };
 
 }  // namespace tutti::mpi

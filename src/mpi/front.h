@@ -64,7 +64,7 @@ class Front {
     if (call.at_once) [[unlikely]]
       return front.requests.answer(std::move(started), request);
     if (call.team->spans_nodes() && !call.team->performs(call.collective, call.work)) [[unlikely]] {
-      (void)front.leave(call, several_nodes);
+      (void)front.leave(call, engine::several_nodes);
       return left;
     }
     return front.requests.begin(std::move(started), request);
@@ -92,7 +92,7 @@ class Front {
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
     if (state->team->spans_nodes() && !state->team->performs(collective, call.blocking()))
         [[unlikely]]
-      return leave(call, several_nodes);
+      return leave(call, engine::several_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
     call.size = call.team->size();
@@ -146,7 +146,7 @@ class Front {
   [[nodiscard, gnu::noinline]] int run_across(Call<H>& call) {
     const char* const why = call.team->performs(call.collective, call.work)
                                 ? call.team->leaves(call.collective, call.work)
-                                : several_nodes;
+                                : engine::several_nodes;
     if (why != nullptr) {
       (void)leave(call, why);
       return left;

@@ -97,8 +97,10 @@ struct ErrorClasses {
   return 0;
 }
 
-// MPI_ANY_SOURCE.
+// MPI_ANY_SOURCE, MPI_ANY_TAG.
 [[nodiscard]] constexpr int any_source(Family family) { return family == Family::mpich ? -2 : -1; }
+
+[[nodiscard]] constexpr int any_tag(Family family) { return family == Family::standard ? -2 : -1; }
 
 // MPI_TAG_UB.
 [[nodiscard]] constexpr int key_of_largest_tag(Family family) {

@@ -111,6 +111,7 @@ void Life<H>::end_world() {
     H handler{};
     const bool had = native_.comm_get_errhandler(native_.world, &handler) == 0;
     native_.comm_set_errhandler(native_.world, native_.errors_return);
+    communicators_.gather_world();
     absentees_.apart() ? reports_.report_absentees() : reports_.report();
     if (had) {
       native_.comm_set_errhandler(native_.world, handler);
@@ -142,7 +143,10 @@ int Life<H>::session_finalize(void* session) {
   {
     const std::lock_guard opening(self.opening_);
     const bool last = self.world_.end_session(closing);
-    if (last && self.prepared_ && !self.world_.look_for_world()) self.end_last_session(closing);
+    if (last && self.prepared_ && !self.world_.look_for_world())
+      self.end_last_session(closing);
+    else if (self.prepared_)
+      self.communicators_.leave_sessions(false);
   }
   return self.native_.session_finalize(session);
 }
@@ -151,6 +155,7 @@ template <class H>
 void Life<H>::end_last_session(H session) {
   requests_.drain();
   engine::driver().stop();
+  communicators_.leave_sessions(true);
   // Else MPI_Finalize has written a better one.
   if (!world_.is_over()) reports_.report_alone(session);
   release();

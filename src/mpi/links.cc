@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/base.h"
+#include "mpi/handles.h"
 
 namespace tutti::mpi {
 
@@ -83,8 +85,8 @@ bool TaggedMessages<H>::start(int member, std::size_t bytes, fabric::Whole whole
 
 template <class H>
 bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
-  const int to = world_rank(member);
-  unreceived_.resize(members_->world_ranks.size());
+  const int to = rank_of(member);
+  unreceived_.resize(members_->ranks.size());
   std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
   return start(member, bytes, whole, false, [&](std::size_t begin, int count, H* request) {
     unreceived += static_cast<std::uint32_t>(count);
@@ -98,7 +100,7 @@ bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fa
 
 template <class H>
 bool TaggedMessages<H>::receive(int member, void* to, std::size_t bytes, fabric::Whole whole) {
-  const int from = world_rank(member);
+  const int from = rank_of(member);
   return start(member, bytes, whole, true, [&](std::size_t begin, int count, H* request) {
     std::byte* const at = count > 0 ? static_cast<std::byte*>(to) + begin : g_surplus;
     const int room = count > 0 ? count : static_cast<int>(sizeof g_surplus);
@@ -130,7 +132,8 @@ fabric::Messages::State TaggedMessages<H>::test_oldest() {
 
 template <class H>
 void TaggedMessages<H>::abandon() {
-  abandoned_ = members_->spoiled = true;
+  abandoned_ = true;
+  members_->spoil();
   for (Part& part : parts_) {
     if (part.request == native_.null_request) continue;
     if (part.awaited >= 0) native_.cancel(&part.request);
@@ -143,10 +146,10 @@ void TaggedMessages<H>::abandon() {
 template <class H>
 void TaggedMessages<H>::call_off() {
   if (called_off_.exchange(true)) return;
-  members_->spoiled = true;
+  members_->spoil();
   int rank = 0;
   native_.comm_rank(comm_, &rank);
-  for (const int other : members_->world_ranks) {
+  for (const int other : members_->ranks) {
     H request{};
     if (other == rank ||
         native_.isend(nullptr, 0, native_.byte, other, tag_of_errors_, comm_, &request) != 0)
@@ -159,7 +162,7 @@ template <class H>
 bool TaggedMessages<H>::is_called_off() {
   if (!looking_.has_come()) return false;
   AnyStatus status;
-  const std::vector<int>& ranks = members_->world_ranks;
+  const std::vector<int>& ranks = members_->ranks;
   for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % ranks.size();
     int flag = 0;
@@ -174,25 +177,25 @@ std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
   if (abandoned_ || !comparing_.has_come()) return {};
   const std::uint64_t waits = parts_.empty() ? 0 : taken_ + 1;
   if (waits != 0 && waited_ == waits && asked_about_ != waits) {
-    questions_.ask(world_rank(parts_.front().member), calls_);
+    questions_.ask(rank_of(parts_.front().member), calls_);
     asked_about_ = waits;
   }
   waited_ = waits;
   const auto answer = questions_.answer(calls_);
   if (!answer) return {};
-  const auto& ranks = members_->world_ranks;
-  const auto member = std::ranges::find(ranks, answer->world_rank) - ranks.begin();
+  const auto& ranks = members_->ranks;
+  const auto member = std::ranges::find(ranks, answer->rank) - ranks.begin();
   return Stray{static_cast<int>(member), answer->theirs, answer->mine};
 }
 
 namespace {
 
 template <class H>
-std::int32_t largest_tag(const Native<H>& native) {
+std::int32_t largest_tag(const Native<H>& native, H comm) {
   const int* value = nullptr;
   int found = 0;
   const bool known =
-      native.comm_get_attr(native.world, key_of_largest_tag(native.family), &value, &found) == 0 &&
+      native.comm_get_attr(comm, key_of_largest_tag(native.family), &value, &found) == 0 &&
       found != 0;
   return known ? *value : 0;
 }
@@ -200,11 +203,11 @@ std::int32_t largest_tag(const Native<H>& native) {
 }  // namespace
 
 template <class H>
-void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_core,
-                         const coll::leaders::Way& way, std::size_t longest_message,
-                         const topology::Claim& claim) {
+void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bool has_core,
+                          const coll::leaders::Way& way, std::size_t longest_message,
+                          const topology::Claim& claim) {
   int size = 0;
-  native_.comm_size(native_.world, &size);
+  native_.comm_size(comm, &size);
   struct Said {
     std::int32_t host;
     std::int16_t serialized, contested;
@@ -223,10 +226,10 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
                   static_cast<std::int64_t>(way.packed_bytes),
                   static_cast<std::int64_t>(longest_message),
                   claim,
-                  largest_tag(native_)};
+                  largest_tag(native_, comm)};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
-                              native_.byte, native_.world) != 0)
+                              native_.byte, comm) != 0)
     return;
   std::vector<std::int32_t> hosts;
   std::vector<topology::Claim> claims;
@@ -250,28 +253,45 @@ void WorldLinks<H>::open(int host, bool contested, bool shares_core, bool has_co
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
     return;
-  if (native_.comm_dup(native_.world, &comm_) != 0) return;
+  if (native_.comm_dup(comm, &comm_) != 0) return;
   native_.comm_set_errhandler(comm_, native_.errors_return);
   questions_.open(comm_, CallKinds::tag_of_questions);
   hosts_ = std::move(hosts);
 }
 
 template <class H>
-void WorldLinks<H>::confirm_threads(bool runs) {
+void SharedLinks<H>::confirm_threads(H comm, bool runs) {
   std::uint64_t missing = runs ? 0 : 1;
-  have_cores_ = either(native_.world, &missing, 1) && missing == 0;
+  have_cores_ = either(comm, &missing, 1) && missing == 0;
 }
 
 template <class H>
-void WorldLinks<H>::close() {
+void SharedLinks<H>::close() {
   if (hosts_.empty()) return;
   hosts_.clear();
   questions_.close();
-  native_.comm_free(&comm_);
+  AnyStatus status;
+  int left = 0;
+  const Family family = native_.family;
+  native_.iprobe(any_source(family), any_tag(family), comm_, &left, &status);
+  if (left == 0 && !tags_.spoiled) native_.comm_free(&comm_);
 }
 
 template <class H>
-bool WorldLinks<H>::either(H comm, std::uint64_t* words, int count) {
+std::vector<int> SharedLinks<H>::ranks(H comm, int size) const {
+  std::vector<int> theirs(static_cast<std::size_t>(size)), known(theirs);
+  std::iota(theirs.begin(), theirs.end(), 0);
+  H group{}, all{};
+  if (native_.comm_group(comm, &group) != 0) return {};
+  native_.comm_group(comm_, &all);
+  native_.group_translate_ranks(group, size, theirs.data(), all, known.data());
+  native_.group_free(&all);
+  native_.group_free(&group);
+  return known;
+}
+
+template <class H>
+bool SharedLinks<H>::either(H comm, std::uint64_t* words, int count) {
   return native_.small.allreduce(native_.in_place, words, count, native_.uint64, native_.bor,
                                  comm) == 0;
 }
@@ -301,7 +321,7 @@ constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag
 }  // namespace
 
 template <class H>
-bool WorldLinks<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
+bool SharedLinks<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
   for (;;) {
     std::array<std::uint64_t, Tags::words + 1> words;
     Tags::Mask taken;
@@ -324,7 +344,7 @@ bool WorldLinks<H>::agree(H comm, std::uint64_t name, Facts& facts, int& tag) {
 }
 
 template <class H>
-bool WorldLinks<H>::agree(H comm, Facts& facts) {
+bool SharedLinks<H>::agree(H comm, Facts& facts) {
   std::uint64_t word = bits_of(facts);
   if (!either(comm, &word, 1)) return false;
   facts = facts_from<Facts>(word);
@@ -333,10 +353,9 @@ bool WorldLinks<H>::agree(H comm, Facts& facts) {
 
 // Its first member counts what it has named.
 template <class H>
-bool WorldLinks<H>::agree(H comm, bool may, std::uint64_t& name) {
-  int rank = 0, world_rank = 0;
+bool SharedLinks<H>::agree(H comm, bool may, int world_rank, std::uint64_t& name) {
+  int rank = 0;
   native_.comm_rank(comm, &rank);
-  native_.comm_rank(comm_, &world_rank);
   const auto first = static_cast<std::uint64_t>(world_rank);
   std::uint64_t words[] = {rank == 0 ? mix(mix(~std::uint64_t{0}, first), ++named_) : 0,
                            may ? std::uint64_t{0} : 1};
@@ -347,7 +366,7 @@ bool WorldLinks<H>::agree(H comm, bool may, std::uint64_t& name) {
 
 template class TaggedMessages<int>;
 template class TaggedMessages<void*>;
-template class WorldLinks<int>;
-template class WorldLinks<void*>;
+template class SharedLinks<int>;
+template class SharedLinks<void*>;
 
 }  // namespace tutti::mpi

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What communicators of several nodes need of the MPI: which node each rank of MPI_COMM_WORLD is
-// on, and messages between ranks of a communicator. All messages go over one communicator, a
-// duplicate of MPI_COMM_WORLD, as an MPI may have few; a communicator's have tags of their own, of
-// a number on which its members agree when they meet.
+// What communicators of several nodes need of the MPI: which node each rank is on, and messages
+// between ranks of a communicator. All that are made of one another, as of MPI_COMM_WORLD, share
+// their links: messages go over one communicator, a duplicate of the first, as an MPI may have few;
+// a communicator's have tags of their own, of a number on which its members agree when they meet.
 #pragma once
 
 #include <algorithm>
@@ -43,6 +43,9 @@ class Tags {
   [[nodiscard]] int end_choice(std::uint64_t name, const Mask& taken);
   void release(int tag);
 
+  // Messages may be on their way that nobody will receive.
+  std::atomic<bool> spoiled{false};
+
  private:
   std::mutex mutex_;
   Mask taken_{};
@@ -82,22 +85,26 @@ class CallKinds {
 struct TaggedMembers {
   Tags& tags;
   int number;
-  std::uint64_t name;  // as WorldLinks::agree() has given it
-  std::vector<int> world_ranks;
+  std::uint64_t name;
+  std::vector<int> ranks;  // of the members, in the communicator over which messages go
   std::atomic<bool> spoiled{false};
 
+  void spoil() { spoiled = tags.spoiled = true; }
   ~TaggedMembers() {
     if (!spoiled) tags.release(number);
   }
 };
 
-// The messages of one communicator's blocking collectives, or of its nonblocking ones.
+// The messages of one communicator's blocking collectives, or of its nonblocking ones. `keeps`:
+// what all else is of.
 template <class H>
 class TaggedMessages : public fabric::Messages {
  public:
-  TaggedMessages(const Native<H>& native, H comm, CallKinds kinds, Questions<H>& questions,
-                 std::shared_ptr<TaggedMembers> members, bool blocking)
-      : native_(native),
+  TaggedMessages(std::shared_ptr<const void> keeps, const Native<H>& native, H comm,
+                 CallKinds kinds, Questions<H>& questions, std::shared_ptr<TaggedMembers> members,
+                 bool blocking)
+      : keeps_(std::move(keeps)),
+        native_(native),
         comm_(comm),
         kinds_(kinds),
         questions_(questions),
@@ -127,8 +134,8 @@ class TaggedMessages : public fabric::Messages {
   [[nodiscard]] int tag_of(int kind) const {
     return tag_of_errors_ + (CallKinds::first + kind) * CallKinds::tags;
   }
-  [[nodiscard]] int world_rank(int member) const {
-    return members_->world_ranks[static_cast<std::size_t>(member)];
+  [[nodiscard]] int rank_of(int member) const {
+    return members_->ranks[static_cast<std::size_t>(member)];
   }
 
   // A message is one part or several (fabric::Cut).
@@ -145,6 +152,7 @@ class TaggedMessages : public fabric::Messages {
     ++taken_;
   }
 
+  std::shared_ptr<const void> keeps_;
   const Native<H>& native_;
   H comm_;
   CallKinds kinds_;
@@ -169,29 +177,33 @@ class TaggedMessages : public fabric::Messages {
 };
 
 template <class H>
-class WorldLinks {
+class SharedLinks : public std::enable_shared_from_this<SharedLinks<H>> {
  public:
-  explicit WorldLinks(const Native<H>& native) : native_(native), questions_(native) {}
+  explicit SharedLinks(const Native<H>& native) : native_(native), questions_(native) {}
 
-  // Collective over MPI_COMM_WORLD, where its ranks are on several nodes. `host` is equal on the
+  // Collective over `comm`, whose ranks are on several nodes. `host` is equal on the
   // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
   // the MPI. `contested`: as engine::Links; what any rank says is so on all. `shares_core`:
   // it shares its core with others of its node. `has_core`: its progress thread has one of its own.
   // `way`, and the longest message in bytes, or 0 where that is to be found out: what rank 0 says
   // is so on all. `claim`: of this rank, on its cores.
-  void open(int host, bool contested, bool shares_core, bool has_core,
+  void open(H comm, int host, bool contested, bool shares_core, bool has_core,
             const coll::leaders::Way& way, std::size_t longest_message,
             const topology::Claim& claim);
   // Whether ranks of this node share cores with each other or with those of others, and whether
   // ranks of any node do, as far as open() has heard.
   [[nodiscard]] bool shares_cores() const { return shares_cores_; }
   [[nodiscard]] bool some_share_cores() const { return some_share_cores_; }
-  // Collective over MPI_COMM_WORLD.
+  // Collective over the same, but nobody waits. The communicator is not given back while messages
+  // that nobody will receive may be on their way: MPICH ends the job.
   void close();
 
-  // By world rank; empty: there are no links.
+  // Of each of its ranks; empty: there are no links.
   [[nodiscard]] const std::vector<std::int32_t>& hosts() const { return hosts_; }
-  // Whether a rank of the world has MPI_THREAD_SERIALIZED or less.
+  // Which of its ranks those of another communicator are; negative: none; empty: the MPI does not
+  // say. There are links.
+  [[nodiscard]] std::vector<int> ranks(H comm, int size) const;
+  // Whether any of its ranks has MPI_THREAD_SERIALIZED or less.
   [[nodiscard]] bool is_serialized() const { return serialized_; }
   [[nodiscard]] bool is_contested() const { return contested_; }
   // Whether all ranks have a thread that may send and receive while they compute or wait for
@@ -199,8 +211,8 @@ class WorldLinks {
   [[nodiscard]] bool in_background() const {
     return !hosts_.empty() && have_cores_ && !serialized_;
   }
-  // Collective over MPI_COMM_WORLD, where that is so: whether the thread of each rank runs.
-  void confirm_threads(bool runs);
+  // Collective over the same `comm`, where that is so: whether the thread of each rank runs.
+  void confirm_threads(H comm, bool runs);
   // Whether nonblocking collectives are Tutti's.
   [[nodiscard]] bool starts() const { return !contested_ || in_background(); }
   [[nodiscard]] const coll::leaders::Way& way() const { return way_; }
@@ -225,21 +237,22 @@ class WorldLinks {
     std::uint8_t pieces = 0;  // as pieces(); the largest one counts
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
-  // member may not, or the MPI failed.
-  [[nodiscard]] bool agree(H comm, bool may, std::uint64_t& name);
+  // member may not, or the MPI failed. `world_rank`: of this rank.
+  [[nodiscard]] bool agree(H comm, bool may, int world_rank, std::uint64_t& name);
   // Collective over `comm`, once all are there: agrees on a tag, and on facts. False: there is none
   // left, or the MPI failed. `name` is as above.
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
+  // `ranks`: as ranks().
   [[nodiscard]] std::shared_ptr<TaggedMembers> members(int tag, std::uint64_t name,
-                                                       std::vector<int> world_ranks) {
-    return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(world_ranks));
+                                                       std::vector<int> ranks) {
+    return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(ranks));
   }
   [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
       const std::shared_ptr<TaggedMembers>& members, bool blocking) {
-    return std::make_unique<TaggedMessages<H>>(native_, comm_, kinds_, questions_, members,
-                                               blocking);
+    return std::make_unique<TaggedMessages<H>>(this->shared_from_this(), native_, comm_, kinds_,
+                                               questions_, members, blocking);
   }
 
  private:
@@ -252,11 +265,12 @@ class WorldLinks {
   coll::leaders::Way way_;
   std::size_t longest_message_ = 0;
   std::atomic<std::uint8_t> cuts_{0}, pieces_{0};
-  H comm_{};
+  H comm_{};  // if hosts_ are known
   CallKinds kinds_{0};
   Questions<H> questions_;
   Tags tags_;
-  std::atomic<std::uint64_t> named_{0};
+  // Communicators, by any links.
+  static inline std::atomic<std::uint64_t> named_{0};
 };
 
 }  // namespace tutti::mpi

@@ -25,19 +25,26 @@ template <class H>
 void Questions<H>::open(H comm, int tag) {
   comm_ = comm;
   tag_ = tag;
-  open_ = this;
+  const std::lock_guard lock(opening_);
+  open_.push_back(this);
+  any_is_open_ = true;
 }
 
 template <class H>
 void Questions<H>::close() {
-  open_ = nullptr;
+  {
+    const std::lock_guard lock(opening_);
+    std::erase(open_, this);
+    any_is_open_ = !open_.empty();
+  }
   look();
 }
 
 template <class H>
 void Questions<H>::look_now_and_then() {
-  Questions* const self = open_;
-  if (self != nullptr && self->looking_.has_come()) self->look();
+  if (!any_is_open_ || !looking_.has_come()) return;
+  const std::lock_guard lock(opening_);
+  for (Questions* const each : open_) each->look();
 }
 
 template <class H>
@@ -60,10 +67,10 @@ void Questions<H>::remove(const CallLog& log) {
 }
 
 template <class H>
-void Questions<H>::ask(int world_rank, const CallLog& log) {
+void Questions<H>::ask(int rank, const CallLog& log) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = log.number();
-  send(world_rank, {log.name(), number, log.call(number), log.blocking() ? 1U : 0U, 0});
+  send(rank, {log.name(), number, log.call(number), log.blocking() ? 1U : 0U, 0});
 }
 
 template <class H>
@@ -81,17 +88,17 @@ void Questions<H>::look() {
 template <class H>
 std::optional<typename Questions<H>::Answer> Questions<H>::answer(const CallLog& log) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [world_rank, message] : answers_)
+  for (const auto& [rank, message] : answers_)
     if (log.is(message.name, message.blocking != 0) && message.number == log.number())
-      return Answer{world_rank, message.call, log.call(message.number)};
+      return Answer{rank, message.call, log.call(message.number)};
   return {};
 }
 
 template <class H>
-void Questions<H>::send(int world_rank, const Message& message) {
+void Questions<H>::send(int rank, const Message& message) {
   Sent& sent = sent_.emplace_back();
   sent.message = std::make_unique<Message>(message);
-  if (native_.isend(sent.message.get(), sizeof message, native_.byte, world_rank, tag_, comm_,
+  if (native_.isend(sent.message.get(), sizeof message, native_.byte, rank, tag_, comm_,
                     &sent.request) != 0)
     sent_.pop_back();
 }
@@ -145,7 +152,7 @@ void Questions<H>::answer(const Heard& heard, std::uint64_t mine) {
   Message message = heard.message;
   message.call = mine;
   message.answers = 1;
-  send(heard.world_rank, message);
+  send(heard.rank, message);
 }
 
 template <class H>

@@ -72,7 +72,7 @@ class Questions {
  public:
   // What a rank has called that is not in the last call of this one.
   struct Answer {
-    int world_rank;
+    int rank;
     std::uint64_t theirs, mine;
   };
 
@@ -81,11 +81,10 @@ class Questions {
   Questions(const Questions&) = delete;
   Questions& operator=(const Questions&) = delete;
 
-  // Before the first question: they go over this communicator, by this tag. There is one in a
-  // process that is open.
+  // Before the first question: they go over this communicator, by this tag.
   void open(H comm, int tag);
-  // Receives questions and answers that have come, and answers, once a second while it is open.
-  // Calls the MPI.
+  // Receives questions and answers that have come, and answers, once a second, of all that are
+  // open. Calls the MPI.
   static void look_now_and_then();
   // The same a last time: of messages that nobody has received UCX says so at the end.
   void close();
@@ -93,7 +92,7 @@ class Questions {
   void remove(const CallLog& log);
 
   // Asks a rank about the last call; calls the MPI.
-  void ask(int world_rank, const CallLog& log);
+  void ask(int rank, const CallLog& log);
   // As look_now_and_then(), but now.
   void look();
   // What has come of a question about the last call.
@@ -110,7 +109,7 @@ class Questions {
     std::unique_ptr<Message> message;
   };
   struct Heard {
-    int world_rank;
+    int rank;
     Message message;
   };
   // A communicator that is no more, and its last call.
@@ -122,7 +121,7 @@ class Questions {
   // yet have the same answer.)
   static constexpr std::size_t most_heard = 1024, most_answers = 64, most_ended = 64;
 
-  void send(int world_rank, const Message& message);
+  void send(int rank, const Message& message);
   void forget_sent();
   [[nodiscard]] bool receive();
   [[nodiscard]] const CallLog* log_of(const Message& message) const;
@@ -132,12 +131,14 @@ class Questions {
   // Whether there is nothing more to do about it.
   [[nodiscard]] bool settle(const Heard& heard);
 
-  static inline std::atomic<Questions*> open_{nullptr};
+  static inline os::Occasion looking_{1000};
+  static inline std::mutex opening_;
+  static inline std::vector<Questions*> open_;  // under opening_
+  static inline std::atomic<bool> any_is_open_{false};
 
   const Native<H>& native_;
   H comm_{};
   int tag_ = 0;
-  os::Occasion looking_{1000};
   std::mutex mutex_;  // the following
   std::vector<const CallLog*> logs_;
   std::deque<Ended> ended_;

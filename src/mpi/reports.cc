@@ -31,7 +31,7 @@ void Reports<H>::report() {
   if (native_.small.allreduce(&mine, &all, sizeof all / sizeof(std::uint64_t), native_.uint64,
                               native_.sum, native_.world) != 0)
     return;
-  const engine::Exchange group = communicators_.exchange(native_.world);
+  const engine::Exchange group = exchange_of(native_, world_, native_.world);
   if (all.traces != 0) {
     std::vector<std::uint64_t> ranks_hosts(static_cast<std::size_t>(group.size));
     const std::uint64_t host = engine::host_id();

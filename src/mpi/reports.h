@@ -23,7 +23,7 @@ class Ledger;
 template <class H>
 class Reports {
  public:
-  Reports(const Native<H>& native, const World<H>& world, const Absentees<H>& absentees,
+  Reports(const Native<H>& native, World<H>& world, const Absentees<H>& absentees,
           Communicators<H>& communicators, const Ledger& ledger)
       : native_(native),
         world_(world),
@@ -48,7 +48,7 @@ class Reports {
   void write_trace(const engine::Exchange& group, const std::vector<std::uint64_t>& hosts);
 
   const Native<H>& native_;
-  const World<H>& world_;
+  World<H>& world_;
   const Absentees<H>& absentees_;
   Communicators<H>& communicators_;
   const Ledger& ledger_;

@@ -70,6 +70,17 @@ bool World<H>::find_world_group(H* group) {
 }
 
 template <class H>
+int World<H>::own_rank() {
+  if (has_world_) return world_rank_;
+  H group{};
+  int rank = -1;
+  if (!find_world_group(&group)) return -1;
+  native_.group_rank(group, &rank);
+  native_.group_free(&group);
+  return rank;
+}
+
+template <class H>
 std::vector<int> World<H>::world_ranks(H comm, int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
   std::iota(ranks.begin(), ranks.end(), 0);

@@ -44,6 +44,8 @@ class World {
   // ends with the last.
   [[nodiscard]] std::mutex& living() { return living_; }
 
+  // Of this process, among those that were started together with it; -1: nobody knows.
+  [[nodiscard]] int own_rank();
   // The processes that were started together with this one.
   [[nodiscard]] bool find_world_group(H* group);
   // Of the members, negative for those of another MPI_COMM_WORLD; empty when that cannot be known.

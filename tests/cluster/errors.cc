@@ -40,6 +40,16 @@ void too_much() {
   expect(error != MPI_SUCCESS, "an error");
 }
 
+// Ranks of one host call different things. Those that are told so may go on, and end like others.
+void end_well() {
+  MPI_Comm comm = duplicate();
+  double data = 1, sum = 0;
+  MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  const MPI_Op op = g_rank == 0 ? MPI_MAX : MPI_SUM;
+  expect(MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, op, comm) != MPI_SUCCESS, "an error");
+  MPI_Comm_free(&comm);
+}
+
 // Rank 0, and it alone, meets an error on a communicator that the others then free. What it has
 // sent them ends none of their later ones.
 void stale() {
@@ -266,6 +276,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_ranks);
   if (std::strcmp(argv[1], "too_much") == 0) too_much();
+  if (std::strcmp(argv[1], "end_well") == 0) end_well();
   if (std::strcmp(argv[1], "stale") == 0) stale();
   if (std::strcmp(argv[1], "late") == 0) late();
   if (std::strcmp(argv[1], "half_awaited") == 0) half_awaited();

@@ -495,24 +495,6 @@ int beside(int rounds) {
   if (rank == 1) MPI_Session_finalize(&session);
   return wrong + others(1);
 }
-
-// Without MPI_Init.
-int sessions() {
-  MPI_Session session;
-  MPI_Comm comm = begin_session(&session, "spans");
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  MPI_Comm copy = copy_of(comm);
-  int wrong = 0;
-  for (int root = 0; root < size; ++root)
-    wrong += check_all(comm, 100 * root, root) + check_all(copy, 7, root);
-  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, comm);
-  if (rank == 0) std::printf("spans: %d wrong\n", wrong);
-  MPI_Comm_free(&copy);
-  MPI_Comm_free(&comm);
-  MPI_Session_finalize(&session);
-  return wrong != 0;
-}
 #endif
 
 }  // namespace
@@ -520,9 +502,6 @@ int sessions() {
 int main(int count, char** words) {
   const std::string what = words[1];
   const int n = count > 2 ? std::atoi(words[2]) : 0;
-#if HAS_SESSIONS
-  if (what == "sessions") return sessions();
-#endif
   const int level = what == "overlapped" ? n : what == "threads" ? 3 : 0;
   constexpr int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
                             MPI_THREAD_MULTIPLE};

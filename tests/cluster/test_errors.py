@@ -15,6 +15,7 @@ from spanning import SERVED
 
 CASES = {
     "too_much": (Layout((2, 2)), {"an error": 4}),
+    "end_well": (Layout((2, 2)), {"an error": 4}),
     "stale": (Layout((1, 1, 1)), {"an error on rank 0": 3, "no error later": 2}),
     "late": (Layout((1, 1, 1)), {"an error": 1, "an error, or what was sent": 1}),
     "half_awaited": (Layout((2, 1)), {"an error": 2}),

@@ -39,7 +39,6 @@ PROGRAMS = {
     "operations": None,
     "freed 200": None,
     "ahead 5000": None,
-    "sessions": None,
     "beside 4": SHORT,
 }
 # All of them, of which one makes a short form.

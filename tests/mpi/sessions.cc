@@ -270,8 +270,38 @@ int at_once(int count, bool turns) {
   return sum;
 }
 
-// What goes wrong is told to the communicator's error handler; others go on.
-int errors() {
+// Communicators of groups come and go, and some live at the same time.
+int many(int rounds, int alive) {
+  MPI_Session session = open_session();
+  MPI_Comm all = world_of(session, "many.world");
+  int wrong = 0, sum = 0;
+  std::vector<MPI_Comm> kept(alive);
+  for (int i = 0; i < alive; ++i) {
+    const std::string tag = "many.kept." + std::to_string(i);
+    kept[i] = comm_of(session, "mpi://WORLD", tag.c_str());
+  }
+  for (int round = 0; round < rounds; ++round) {
+    const std::string tag = "many." + std::to_string(round);
+    MPI_Comm comm = comm_of(session, "mpi://WORLD", tag.c_str()), copy;
+    MPI_Comm_dup(comm, &copy);
+    for (MPI_Comm each : {comm, copy, alive > 0 ? kept[round % alive] : all}) {
+      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, each);
+      wrong += sum != size * (size - 1) / 2;
+    }
+    MPI_Comm_free(&comm);  // before what was made of it
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copy);
+    wrong += sum != size * (size - 1) / 2;
+    MPI_Comm_free(&copy);
+  }
+  for (MPI_Comm& each : kept) MPI_Comm_free(&each);
+  wrong += try_and_free(all);
+  MPI_Session_finalize(&session);
+  return wrong + left_behind();
+}
+
+// What goes wrong is told to the communicator's error handler; others go on. `apart`: the ranks are
+// on several hosts, where the communicator is of no use afterwards.
+int errors(bool apart) {
   MPI_Session session;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
   MPI_Group group;
@@ -285,7 +315,8 @@ int errors() {
   int error = MPI_SUCCESS;
   MPI_Error_class(MPI_Allreduce(&value, &sum, 1, MPI_INT, op, broken), &error);
   wrong += error != MPI_ERR_OTHER;
-  wrong += MPI_Barrier(broken) != MPI_SUCCESS;  // of the MPI, as all later ones
+  // Else of the MPI, as all later ones.
+  wrong += (MPI_Barrier(broken) == MPI_SUCCESS) == apart;
   wrong += try_out(whole);
   MPI_Comm_free(&broken);
   MPI_Comm_free(&whole);
@@ -352,7 +383,9 @@ int life(const std::string& what, int* argc, char*** argv) {
   if (what == "at-once-turns") return at_once(4, true);
   // What threads that have ended have left goes with the next life.
   if (what == "at-once-before") return at_once(4, false) + only() + left_behind();
-  if (what == "errors") return errors();
+  if (what == "many") return many(200, 20);
+  if (what == "errors") return errors(false);
+  if (what == "errors-apart") return errors(true);
   if (what == "around") return around(argc, argv);
   if (what == "ahead") return ahead(argc, argv);
   if (what != "beside") return -1;

@@ -32,6 +32,7 @@ LIVES = [
     ("parts-first", 3, MAIN),  # DEBIAN_MPICH: fails to make communicators of some processes
     ("again", 2, [MPICH, MPICH_ABI]),  # the others: crash after the last session was closed
     ("several", 2, MAIN),
+    ("many", 2, MAIN),
     ("threads", 2, [MPICH, INTEL]),  # OPENMPI: hangs when two make communicators
     ("at-once-2", 2, [MPICH, INTEL]),
     ("at-once-8", 2, [MPICH]),  # INTEL: takes minutes where ranks share cores

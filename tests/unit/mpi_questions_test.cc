@@ -91,7 +91,7 @@ TEST(Questions, AnotherCallIsAnswered) {
     ranks.each[0].ask(1, ranks.logs[0]);
     const auto answer = ranks.look();
     ASSERT_TRUE(answer) << later;
-    EXPECT_EQ(answer->world_rank, 1);
+    EXPECT_EQ(answer->rank, 1);
     EXPECT_EQ(answer->theirs, scan);
     EXPECT_EQ(answer->mine, bcast);
   }

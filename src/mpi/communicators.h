@@ -57,8 +57,8 @@ class Communicators {
   void join_world();
   // Collective, of the world where some ranks have no Tutti.
   void give_up_world() { (void)make_state(native_.world, Made::alone); }
-  // Collective, of the world, in MPI_Finalize: others may wait for a session's nonblocking collective
-  // that this rank has under way, before they come.
+  // Collective, of the world, in MPI_Finalize: others may wait for a session's nonblocking
+  // collective that this rank has under way, before they come.
   void gather_world() { gather_if_driven(native_.world, *of_world_); }
   void leave_world();
   // Gives the MPI back what the origins of sessions have of it, but for those that are still used.

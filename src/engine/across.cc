@@ -67,7 +67,8 @@ bool Across::performs(coll::Collective collective, bool blocking) const {
 }
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {
-  return coll::leaders::serves(map_, collective, work);
+  // To gather all operands mostly takes longer than the MPI does.
+  return !(contested_ && work.operands != nullptr) && coll::leaders::serves(map_, collective, work);
 }
 
 choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes) {
@@ -79,7 +80,7 @@ choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes)
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
   auto all = members();
   wire_.enter(collective, work.root, fabric_.call());
-  return succeeds(algorithm_of(collective)(all, work));
+  return succeeds(coll::leaders::run(all, collective, work));
 }
 
 bool Across::try_messages(std::size_t bytes, std::size_t part_bytes, Trial& took) {

@@ -35,6 +35,10 @@ const reduce::Kernel* kernel_of(const Known& type, const OpRow& op) {
   return reduce::find(op.op, type.type);
 }
 
+bool scans(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
+}
+
 // Larger elements fit no slot, in which a Reduce_scatter has one of each member's part.
 template <class H>
 std::size_t most_element_bytes(const Call<H>& call) {
@@ -142,7 +146,9 @@ bool Operations<H>::make_user_plan(Call<H>& call, H type, H op) {
       element.layout == nullptr || (element.layout->dense() && element.layout->first() == 0);
   const bool gapped =
       !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
-  const bool late = !call.blocking() || element.bytes > most_element_bytes(call);
+  const bool spans_nodes = call.team != nullptr && call.team->spans_nodes();
+  const bool gathered = spans_nodes && !call.work.commutes && !scans(call.collective);
+  const bool late = !call.blocking() || element.bytes > most_element_bytes(call) || gathered;
   Spread<H> spread;
   if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);
   if (gapped) {

@@ -76,11 +76,8 @@ void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call, wary ? operation.number : 0);
   provider_.begin_call(operation.work.timed, operation.work.operands != nullptr);
   if (leading_ != nullptr) {
-    const auto algorithm =
-        coll::leaders::algorithm_of<fabric::SuspendingFabric, fabric::SuspendingWire>(
-            operation.collective);
     leading_->wire.enter(operation.collective, operation.work.root, operation.call);
-    task_.emplace(algorithm(leading_->all, operation.work));
+    task_.emplace(coll::leaders::run(leading_->all, operation.collective, operation.work));
     return;
   }
   if (const auto* row =

@@ -2,7 +2,9 @@
 // Programs that are right, and hard for communicators of several nodes: spans WHAT [N].
 // Prints "spans: N wrong".
 #include <mpi.h>
+
 #include <unistd.h>
+#include <algorithm>
 
 #include <atomic>
 #include <cstdio>
@@ -159,16 +161,28 @@ int overlapped_together() {
   return wrong;
 }
 
+// Does not commute.
+void take_first(void* in, void* in_out, int* count, MPI_Datatype*) {
+  std::copy_n(static_cast<int*>(in), *count, static_cast<int*>(in_out));
+}
+
 // The first rank is in a call that alone brings its nonblocking collective forward, until the last
-// one has that one's result. First on a communicator that has had no blocking one.
+// one has that one's result. First on a communicator that has had no blocking one. Then with a
+// function that each rank calls by itself.
 int overlapped() {
   int wrong = overlapped_together();
   MPI_Comm comm = copy_of(world);
-  for (int round = 0; round < 40; ++round) {
-    const int count = round % 2 == 0 ? 1 : 300'000;
+  MPI_Op first;
+  MPI_Op_create(take_first, 0, &first);
+  for (int round = 0; round < 80; ++round) {
+    const bool computes = round >= 40;
+    const int count = round % 2 == 0 ? 1 : computes ? 2'000 : 300'000;
     std::vector<int> data = rank == 0 ? values_of(0, count) : std::vector<int>(count, -1);
     MPI_Request request;
-    MPI_Ibcast(data.data(), count, MPI_INT, 0, comm, &request);
+    if (computes)
+      MPI_Iallreduce(MPI_IN_PLACE, data.data(), count, MPI_INT, first, comm, &request);
+    else
+      MPI_Ibcast(data.data(), count, MPI_INT, 0, comm, &request);
     const int way = round / 2 % 10;
     if (way < 8) {
       if (rank == 0) wrong += !meet(way, size - 1, comm);
@@ -188,6 +202,7 @@ int overlapped() {
     wrong += check_sum(comm, round + 1);
     if (round == 15) wrong += check_sum(world, 1);
   }
+  MPI_Op_free(&first);
   MPI_Comm_free(&comm);
   return wrong;
 }
@@ -428,10 +443,11 @@ void add(void* in, void* sum, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<int*>(sum)[i] += static_cast<int*>(in)[i];
 }
 
-// Tutti leaves those that do not commute to the MPI, among those that it takes.
+// Tutti takes those that do not commute up to a length, and leaves others to the MPI.
 int operations() {
   int wrong = 0;
-  MPI_Op commuting, not_commuting;
+  MPI_Op commuting, not_commuting, first;
+  MPI_Op_create(take_first, 0, &first);
   MPI_Op_create(add, 1, &commuting);
   MPI_Op_create(add, 0, &not_commuting);
   MPI_Comm comm = copy_of(world);
@@ -446,6 +462,19 @@ int operations() {
       MPI_Scan(mine.data(), sums.data(), count, MPI_INT, op, comm);
       wrong += sums != sums_of(rank + 1, count);
     }
+  for (const int count : {1, 900, 40'000, 300'000}) {
+    std::vector<int> mine = values_of(rank, count), found(mine.size());
+    MPI_Request request;
+    MPI_Allreduce(mine.data(), found.data(), count, MPI_INT, first, comm);
+    wrong += found != values_of(0, count);
+    MPI_Iallreduce(mine.data(), found.data(), count, MPI_INT, first, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += found != values_of(0, count);
+    MPI_Ireduce(mine.data(), found.data(), count, MPI_INT, first, size - 1, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    wrong += rank == size - 1 && found != values_of(0, count);
+  }
+  MPI_Op_free(&first);
   MPI_Comm_free(&comm);
   MPI_Op_free(&commuting);
   MPI_Op_free(&not_commuting);

@@ -22,21 +22,20 @@ MOVES = (
 )
 # Of them those with operations of MPI; of the last two where ranks of each host follow each other.
 SUMS = ("Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
-SERVED = ("Barrier", "Bcast", "Reduce", "Allreduce", *MOVES, *SUMS)
 LEFT = {"no kernel for this datatype", SEVERAL}
 
 
 def compared(
     cluster: Cluster, mpi: Mpi, layout: Layout, words: list[str], report: Path
 ) -> tuple[int, dict[str, Any]]:
-    """How many results were compared; and the report's calls, of those that have been served."""
+    """How many results were compared; and the report's calls."""
     settings = variables(mpi, TUTTI_REPORT=str(report))
     result = cluster.run(mpi, layout, words, settings, limit_s=60)
     found = re.search(r": (\d+) compared, (\d+) wrong", result.output)
     assert result.code == 0 and found, result.output[-3000:]
     assert int(found[2]) == 0
-    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
-    return int(found[1]), {name: row for name, row in calls.items() if name in SERVED}
+    rows = json.loads(report.read_text())["calls"]
+    return int(found[1]), {row["collective"]: row for row in rows}
 
 
 @pytest.mark.parametrize(("mpi", "layout"), CASES)
@@ -77,7 +76,7 @@ def test_moves(
 
 @pytest.mark.parametrize(("mpi", "layout"), CASES)
 def test_operations_of_the_user(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path) -> None:
-    """Against what one process computes alone. One in three does not commute."""
+    """Against what one process computes alone. One in three does not commute, and some are long."""
     words = [str(mpi.compile("operations.cc", "-std=c++20")), "all"]
     _, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
     for name in ("Reduce", "Allreduce", *SUMS):
@@ -87,7 +86,9 @@ def test_operations_of_the_user(cluster: Cluster, mpi: Mpi, layout: Layout, tmp_
         elif scans:
             assert row["taken"] == row["seen"] > 0, row
         else:
-            assert 0.5 * row["seen"] < row["taken"] < row["seen"], row
+            assert 0.8 * row["seen"] < row["taken"] < row["seen"], row
+        started = calls[f"I{name.lower()}"]
+        assert started["taken"] > 0.5 * started["seen"] > 0, started
 
 
 # The MPIs' own scans of such elements write behind memory.

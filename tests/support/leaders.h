@@ -45,8 +45,9 @@ inline bool sums_up(Collective collective) {
          collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block;
 }
 
-// Mostly of `collective`, for which `hosts` must do. Operations that neither commute nor associate
-// are for one node alone, and those that only associate are for those that keep the ranks' order.
+// Mostly of `collective`, for which `hosts` must do; of those that compute some are late. Of the
+// others, operations that neither commute nor associate are for one node alone, and those that only
+// associate are for those that keep the ranks' order.
 template <fabric::Fabric F, fabric::Wire W>
 Script draw_led_script(std::mt19937_64& random, Collective collective,
                        const std::vector<std::int32_t>& hosts, std::size_t most_ops = 8) {
@@ -57,11 +58,12 @@ Script draw_led_script(std::mt19937_64& random, Collective collective,
   const std::size_t ops = 1 + random() % most_ops;
   while (script.ops.size() < ops) {
     const Collective next = random() % 3 != 0 ? collective : all[random() % all.size()];
-    if (wants_order(next) && !in_order) continue;
-    const std::size_t row = coll::rows_of<F>(next).size() - 1;
-    Op op = draw_op<F>(random, {next, row}, ranks, {});
-    if (wants_order(next) && !kinds[op.kind].associates) continue;
-    if (sums_up(next) && std::string_view(kinds[op.kind].name) != "sum of 24") continue;
+    const bool late = !coll::late_rows_of<F>(next).empty() && random() % 4 == 0;
+    if (wants_order(next) && !in_order && !late) continue;
+    const std::size_t row = (late ? all_rows<F>(next) : coll::rows_of<F>(next)).size() - 1;
+    Op op = draw_op<F>(random, {next, row, late}, ranks, {});
+    if (wants_order(next) && !kinds[op.kind].associates && !late) continue;
+    if (sums_up(next) && std::string_view(kinds[op.kind].name) != "sum of 24" && !late) continue;
     op.order = coll::Order::tree;
     script.ops.push_back(op);
   }

@@ -71,7 +71,7 @@ std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19
       const coll::Work work = scene.enter(i, rank);
       f.begin(std::uint64_t{1} << 63 | i);
       tidy = wire.begin_call() && tidy;
-      co_await algorithm_of(scene.script().ops[i].algorithm.collective)(all, work);
+      co_await coll::leaders::run(all, scene.script().ops[i].algorithm.collective, work);
       tidy = wire.begin_call() && tidy;
       scene.leave(i, rank, work);
     }
@@ -386,7 +386,7 @@ TEST(Sums, HaveTheSameBitsWhoeverLeads) {
         }
 }
 
-// What would not keep the ranks' order is left to the MPI, and what a rank alone may compute.
+// What would not keep the ranks' order is left to the MPI, and what would take too much memory.
 TEST(LeadersServe, OnlyWhatTheyCan) {
   const fabric::NodeMap in_turn(std::vector<std::int32_t>{1, 2, 1, 2}, 0);
   const fabric::NodeMap in_order(std::vector<std::int32_t>{1, 1, 2, 2}, 0);
@@ -407,7 +407,13 @@ TEST(LeadersServe, OnlyWhatTheyCan) {
   }
   coll::Operands operands;
   user.operands = &operands;
-  EXPECT_FALSE(coll::leaders::serves(in_order, Collective::allreduce, user));
+  user.commutes = false;
+  for (const auto each : {Collective::allreduce, Collective::scan, Collective::reduce_scatter}) {
+    user.count = limits::most_late_bytes / 4 / user.element_bytes;
+    EXPECT_TRUE(coll::leaders::serves(in_turn, each, user));
+    ++user.count;
+    EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
+  }
   const coll::Work large{.count = std::size_t{1} << 40};
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gather, large));
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gatherv, {}));

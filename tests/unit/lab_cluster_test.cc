@@ -152,7 +152,7 @@ TEST(Cluster, GivesTheSequentialResults) {
       const auto body = [&](int rank) {
         const auto i = static_cast<std::size_t>(rank);
         members[i].fabric.begin(1);
-        return coll::leaders::algorithm_of<ClusterFabric, ClusterWire>(first)(members[i], works[i]);
+        return coll::leaders::run(members[i], first, works[i]);
       };
       ASSERT_TRUE(cluster.run(body, at_once)) << coll::name_of(first) << " " << seed;
       for (int rank = 0; rank < ranks; ++rank)

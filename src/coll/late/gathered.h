@@ -64,39 +64,79 @@ inline void make_even_room(Operands& operands, Blocks& in, int ranks, std::size_
   for (int q = 0; q < ranks; ++q) in[q] = block_at(operands.of(q), bytes);
 }
 
+// What moves vectors to `root`, or to everyone. `even`: to everyone as to a root.
+class Vectors {
+ public:
+  Vectors(const Work& work, int ranks, int rank, int root, bool even)
+      : mine_(block_at(work.send, work.bytes())),
+        in_(ranks),
+        moves_{.count = work.bytes(),
+               .root = std::max(root, 0),
+               .stores = work.stores,
+               .timed = work.timed} {
+    const bool to_all = root == everyone, wants = to_all || root == rank;
+    if (to_all && !even) make_room(*work.operands, in_, ranks, rank, mine_);
+    if (to_all ? even : wants) make_even_room(*work.operands, in_, ranks, mine_.bytes);
+    if (wants) moves_.in = in_.all();
+    if (root != rank) moves_.out = {&mine_, 1};
+  }
+  Vectors(const Vectors&) = delete;
+  Vectors& operator=(const Vectors&) = delete;
+  [[nodiscard]] const Work& moves() const { return moves_; }
+
+ private:
+  Block mine_;
+  Blocks in_;
+  Work moves_;
+};
+
+// What moves each part to its owner.
+class Parts {
+ public:
+  Parts(const Work& work, int ranks, int rank, bool even)
+      : in_(ranks), out_(ranks), moves_{.stores = work.stores, .timed = work.timed} {
+    const std::size_t element = work.element_bytes;
+    alike_ = work.parts[0].count * element;
+    for (int q = 0; q < ranks; ++q) {
+      const Slice& part = work.parts[static_cast<std::size_t>(q)];
+      if (part.count != work.parts[0].count) alike_ = 0;
+      out_[q] = block_at(static_cast<const std::byte*>(work.send) + part.begin * element,
+                         part.count * element);
+    }
+    if (even)
+      make_even_room(*work.operands, in_, ranks, out_[rank].bytes);
+    else
+      make_room(*work.operands, in_, ranks, rank, out_[rank]);
+    moves_.out = out_.all();
+    moves_.in = in_.all();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  [[nodiscard]] const Work& moves() const { return moves_; }
+  // Bytes of each part; 0: they differ.
+  [[nodiscard]] std::size_t alike() const { return alike_; }
+
+ private:
+  Blocks in_, out_;
+  Work moves_;
+  std::size_t alike_;
+};
+
 }  // namespace detail
 
 template <Fabric F>
 Task gathered_parts(F& f, const Work& work) {
-  const int me = f.rank(), ranks = f.size();
-  const std::size_t element = work.element_bytes;
-  detail::Blocks in(ranks), out(ranks);
-  std::size_t alike = work.parts[0].count * element;
-  for (int q = 0; q < ranks; ++q) {
-    const Slice& part = work.parts[static_cast<std::size_t>(q)];
-    if (part.count != work.parts[0].count) alike = 0;
-    out[q] = detail::block_at(static_cast<const std::byte*>(work.send) + part.begin * element,
-                              part.count * element);
-  }
-  detail::make_room(*work.operands, in, ranks, me, out[me]);
-  const Work moves{.stores = work.stores, .timed = work.timed, .out = out.all(), .in = in.all()};
-  co_await detail::run_row<F>(alltoall::rows<F>, f, moves, alike);
+  const detail::Parts parts(work, f.size(), f.rank(), false);
+  co_await detail::run_row<F>(alltoall::rows<F>, f, parts.moves(), parts.alike());
 }
 
 template <Fabric F>
 Task gathered_vectors(F& f, const Work& work, int root) {
-  const int me = f.rank(), ranks = f.size();
-  Block mine = detail::block_at(work.send, work.bytes());
-  detail::Blocks in(ranks);
-  Work moves{.root = std::max(root, 0), .stores = work.stores, .timed = work.timed};
-  if (root == everyone) detail::make_room(*work.operands, in, ranks, me, mine);
-  if (root == me) detail::make_even_room(*work.operands, in, ranks, mine.bytes);
-  if (root == everyone || root == me) moves.in = in.all();
-  if (root != me) moves.out = {&mine, 1};
+  const detail::Vectors vectors(work, f.size(), f.rank(), root, false);
   if (root == everyone)
-    co_await detail::run_row<F>(allgather::rows<F>, f, moves, work.bytes());
+    co_await detail::run_row<F>(allgather::rows<F>, f, vectors.moves(), work.bytes());
   else
-    co_await detail::run_row<F>(gather::rows<F>, f, moves, work.bytes());
+    co_await detail::run_row<F>(gather::rows<F>, f, vectors.moves(), work.bytes());
 }
 
 template <Fabric F>

@@ -9,6 +9,7 @@
 #include "coll/leaders/bcast.h"
 #include "coll/leaders/gather.h"
 #include "coll/leaders/gatherv.h"
+#include "coll/leaders/late.h"
 #include "coll/leaders/reduce.h"
 #include "coll/leaders/reduce_scatter.h"
 #include "coll/leaders/scan.h"
@@ -58,10 +59,18 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
   }
 }
 
-// Whether it serves this call; all members know that alike. Late reductions (coll/late/) are of one
-// node. Only scans keep the order of the ranks, where those of each node follow each other.
+// Of a collective that has an algorithm.
+template <Fabric F, Wire W>
+Task run(Members<F, W>& all, Collective collective, const Work& work) {
+  if (work.operands != nullptr) return late(all, collective, work);
+  return algorithm_of<F, W>(collective)(all, work);
+}
+
+// Whether it serves this call; all members know that alike. Late reductions gather all operands.
+// Of the others only scans keep the order of the ranks, where those of each node follow each other.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
-  if (work.operands != nullptr) return false;
+  if (work.operands != nullptr)
+    return work.bytes() <= limits::most_late_bytes / static_cast<std::size_t>(map.size());
   const bool scans = collective == Collective::scan || collective == Collective::exscan;
   return scans ? map.in_order() : work.commutes;
 }

@@ -67,7 +67,7 @@ bool Across::performs(coll::Collective collective, bool blocking) const {
 }
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {
-  // To gather all operands mostly takes longer than the MPI does.
+  // Late reductions gather all operands, which mostly takes longer than the MPI does.
   return !(contested_ && work.operands != nullptr) && coll::leaders::serves(map_, collective, work);
 }
 

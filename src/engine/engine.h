@@ -48,8 +48,8 @@ struct MessageTrial {
   std::size_t start_bytes = 0;
 };
 
-// Why there is no team where only messages reach all members.
-inline constexpr const char* several_nodes = "its ranks are on several nodes";
+// Why there is no team where only messages reach all members. There is one of it, to compare with.
+inline constexpr char several_nodes[] = "its ranks are on several nodes";
 
 // A group of ranks that call collectives together, as one member sees it. Those of one node have
 // desks there; where there are several nodes, their leaders send each other messages.

@@ -12,7 +12,8 @@ namespace tutti::engine {
 struct Exchange {
   int rank = 0;
   int size = 0;
-  int world_rank = -1;       // by which this process is named to the user; -1: `rank`
+  // Of this process in the job, by which it is named to the user and known on its Node; -1: `rank`.
+  int world_rank = -1;
   bool has_devices = false;  // a runtime of GPUs is loaded in this process
   // `all` receives `bytes` from each member, in rank order. Collective. False when it failed.
   std::function<bool(const void* mine, void* all, std::size_t bytes)> allgather;

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/base.h"
+#include "engine/engine.h"
 #include "engine/node.h"
 #include "job/job.h"
+#include "progress/progress.h"
 
 namespace tutti::mpi {
 
@@ -86,6 +88,8 @@ void Absentees<H>::talk(std::span<const int> ranks, const Known* tell, Known* he
   bool said = doubt == nullptr;
   for (bool done = false; !done; std::this_thread::yield()) {
     done = true;
+    // Others may come when a session's collective is over that this rank has under way.
+    if (engine::driver().outstanding() != 0) engine::driver().drive();
     std::string missing;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const bool sent = is_over(&sends[i]), received = is_over(&receives[i]);

@@ -34,7 +34,7 @@ void Communicators<H>::close() {
 
 template <class H>
 void Communicators<H>::join_world() {
-  of_world_->join(native_.world, absentees_.on_one_host(), nullptr);
+  of_world_->join(native_.world, absentees_.on_one_host(), false, nullptr);
   if (of_world_->node() != nullptr) settle_at(of_world_->node());
   State* const all = name_state(native_.world, of_world_, 1);
   if (all != nullptr) start_threads(native_.world, *all);
@@ -62,8 +62,10 @@ void Communicators<H>::leave_sessions(bool all) {
   const std::lock_guard lock(settling_);
   std::erase_if(of_sessions_, [all](const std::shared_ptr<Origin<H>>& origin) {
     const bool ends = all || (origin.use_count() == 1 && origin->is_unlinked());
-    if (ends) origin->links().close();
-    return ends;
+    if (!ends) return false;
+    origin->links().close();
+    origin->let_go_of_node();
+    return true;
   });
 }
 
@@ -112,7 +114,7 @@ auto Communicators<H>::make_state(H comm, Made made) -> State* {
 // They talk.
 template <class H>
 void Communicators<H>::begin_state(H comm, State& state, Made made) {
-  gather_if_driven(comm, *of_world_);
+  if (made != Made::of_session) gather_if_driven(comm, *of_world_);
   if (made == Made::of_world && of_world_->find_spread(comm) != NodeSpread::no) {
     // Members of a session's communicator have the session; it may outlive MPI_COMM_WORLD, over
     // whose duplicate all messages go.
@@ -129,8 +131,7 @@ template <class H>
 void Communicators<H>::begin_origin(H comm, State& state) {
   leave_sessions(false);
   const auto origin = std::make_shared<Origin<H>>(native_, world_);
-  const std::shared_ptr<engine::Node> met = home();
-  origin->join(comm, false, &met);
+  origin->join(comm, false, true, home());
   if (origin->node() != nullptr) settle_at(origin->node());
   if (origin->links().hosts().empty()) return;
   {
@@ -168,11 +169,11 @@ void Communicators<H>::settle(H comm, CommState& unsettled, Collective collectiv
   auto& state = static_cast<State&>(unsettled);
   Origin<H>& origin = *state.origin;
   const bool spreads = spread_of(comm, state) != NodeSpread::no;
-  std::unique_lock lock(settling_);
-  if (state.settled || (spreads && puts_off(state, collective, blocking, vector_bytes))) return;
   int size = 0, inter = 0;
   native_.comm_size(comm, &size);
   native_.comm_test_inter(comm, &inter);
+  std::unique_lock lock(settling_);
+  if (state.settled || (spreads && puts_off(state, collective, blocking, vector_bytes))) return;
   if (inter) {
     state.why = "intercommunicator";
   } else if (size == 1) {

@@ -103,6 +103,7 @@ void Life<H>::end_world() {
   if (last) {
     requests_.drain();
     engine::driver().stop();
+    communicators_.leave_sessions(true);
   }
   // After this allgather nobody waits for anybody, so processes may end in any order. Where
   // MPI_Init was not seen, some may not know of Tutti, and would not come.

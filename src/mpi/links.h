@@ -23,9 +23,10 @@
 
 namespace tutti::mpi {
 
-// The numbers of communicators that are in use in this process. Several threads may agree on one
-// with the members of their communicators. All members of a communicator are there before any of
-// them chooses, and the one with the lowest name goes first, so no two wait for each other.
+// The numbers of communicators that are in use, of those that share their links. Several threads
+// may agree on one with the members of their communicators. All members of a communicator are there
+// before any of them chooses, and the one with the lowest name goes first, so no two wait for each
+// other.
 class Tags {
  public:
   static constexpr std::size_t words = 32;

@@ -37,9 +37,10 @@ bool have_met(const engine::Exchange& group, const std::shared_ptr<engine::Node>
 }  // namespace
 
 template <class H>
-void Origin<H>::join(H comm, bool one_node, const std::shared_ptr<engine::Node>* home) {
+void Origin<H>::join(H comm, bool one_node, bool may_have_met,
+                     const std::shared_ptr<engine::Node>& home) {
   H neighbours = comm;
-  int rank = 0, size = 0, here = 0;
+  int rank = 0, size = 0, met = 0;  // on this node
   native_.comm_rank(comm, &rank);
   native_.comm_size(comm, &size);
   const auto color = one_node ? 0 : static_cast<int>(engine::host_id() >> 33);
@@ -47,21 +48,22 @@ void Origin<H>::join(H comm, bool one_node, const std::shared_ptr<engine::Node>*
   if (one_node || native_.comm_split(comm, color, rank, &neighbours) == 0) {
     const engine::Exchange group = exchange_of(native_, world_, neighbours);
     leads_node_ = group.rank == 0;
-    here = group.size;
-    if (home != nullptr && have_met(group, *home)) {
-      node_ = *home;
+    if (may_have_met && have_met(group, home)) {
+      node_ = home;
+      met = group.size;
     } else {
       const Status status = engine::Node::join(group, node_);
       if (!status.ok()) log::info("rank %d: no node segment: %s", group.world_rank, status.what);
       no_node_ = status.ok() ? "" : status.what;
       joined = status.ok();
+      met = joined ? node_->size() : 0;
     }
     if (!one_node) native_.comm_free(&neighbours);
   }
   for (int each = 0; node_ != nullptr && each < node_->size(); ++each)
     on_node_.emplace_back(node_->member(each).rank, each);
   std::ranges::sort(on_node_);
-  if (node_ != nullptr && here == size) return;
+  if (met == size) return;
   const std::string_view nodes = options().nodes;
   const bool contested = nodes == "auto", served = contested || nodes == "1";
   const coll::leaders::Way way{

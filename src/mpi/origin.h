@@ -33,9 +33,9 @@ class Origin {
       : native_(native), world_(world), links_(std::make_shared<SharedLinks<H>>(native)) {}
 
   // Collective over `comm`: the ranks of each node meet, and those of several hear of each other.
-  // `one_node`: all are known to be on one. `home`: the ranks of a node may have met before, on
-  // this Node; nullptr: they have not.
-  void join(H comm, bool one_node, const std::shared_ptr<engine::Node>* home);
+  // `one_node`: all are known to be on one. `may_have_met`: ranks of a node may have met before;
+  // this one has on `home`, or nullptr.
+  void join(H comm, bool one_node, bool may_have_met, const std::shared_ptr<engine::Node>& home);
   // The Node lives on while there are teams on it.
   void let_go_of_node() { node_.reset(); }
 

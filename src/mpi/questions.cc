@@ -26,7 +26,7 @@ void Questions<H>::open(H comm, int tag) {
   comm_ = comm;
   tag_ = tag;
   const std::lock_guard lock(opening_);
-  open_.push_back(this);
+  all().push_back(this);
   any_is_open_ = true;
 }
 
@@ -34,8 +34,8 @@ template <class H>
 void Questions<H>::close() {
   {
     const std::lock_guard lock(opening_);
-    std::erase(open_, this);
-    any_is_open_ = !open_.empty();
+    std::erase(all(), this);
+    any_is_open_ = !all().empty();
   }
   look();
 }
@@ -44,7 +44,7 @@ template <class H>
 void Questions<H>::look_now_and_then() {
   if (!any_is_open_ || !looking_.has_come()) return;
   const std::lock_guard lock(opening_);
-  for (Questions* const each : open_) each->look();
+  for (Questions* const each : all()) each->look();
 }
 
 template <class H>

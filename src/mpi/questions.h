@@ -133,7 +133,11 @@ class Questions {
 
   static inline os::Occasion looking_{1000};
   static inline std::mutex opening_;
-  static inline std::vector<Questions*> open_;  // under opening_
+  // That are open; under opening_. It stays, as the program's own destructors may call the MPI.
+  [[nodiscard]] static std::vector<Questions*>& all() {
+    static auto* const value = new std::vector<Questions*>;
+    return *value;
+  }
   static inline std::atomic<bool> any_is_open_{false};
 
   const Native<H>& native_;

@@ -372,6 +372,22 @@ int ahead(int* argc, char*** argv) {
   return wrong;
 }
 
+// The same before it comes to MPI_Init.
+int behind(int* argc, char*** argv) {
+  MPI_Session session = open_session();
+  MPI_Comm comm = world_of(session, "behind.world");
+  int wrong = try_out(comm), one = 1, sum = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+  if (rank == size - 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Init(argc, argv);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  wrong += (sum != size) + try_and_free(comm);
+  MPI_Finalize();
+  MPI_Session_finalize(&session);
+  return wrong;
+}
+
 int life(const std::string& what, int* argc, char*** argv) {
   if (what == "only") return only() + left_behind();
   if (what == "parts-first") return parts_first();
@@ -388,6 +404,7 @@ int life(const std::string& what, int* argc, char*** argv) {
   if (what == "errors-apart") return errors(true);
   if (what == "around") return around(argc, argv);
   if (what == "ahead") return ahead(argc, argv);
+  if (what == "behind") return behind(argc, argv);
   if (what != "beside") return -1;
   MPI_Init(argc, argv);
   const int wrong = beside();

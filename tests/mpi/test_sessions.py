@@ -70,6 +70,11 @@ def test_trace_needs_the_world(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("mpi", [OPENMPI, MPICH], ids=lambda mpi: mpi.name)
+def test_what_is_under_way_goes_on_while_others_initialize(mpi: Mpi) -> None:
+    sessions(mpi, "behind", 2, {})
+
+
+@pytest.mark.parametrize("mpi", [OPENMPI, MPICH], ids=lambda mpi: mpi.name)
 @pytest.mark.parametrize("traces", [False, True], ids=["plain", "traced"])
 def test_what_is_under_way_goes_on_while_others_finalize(mpi: Mpi, traces: bool, tmp_path) -> None:
     trace = tmp_path / "trace"

@@ -63,6 +63,10 @@ struct Ranks {
       each[rank].add(logs[rank]);
     }
   }
+  ~Ranks() {
+    for (int look = 0; look < 2; ++look)  // what they have sent is over then
+      for (auto& one : each) one.look();
+  }
   std::optional<Questions<int>::Answer> look() {
     each[1].look();
     each[0].look();

@@ -57,14 +57,16 @@ inline void make_room(Operands& operands, Blocks& in, int ranks, int rank, const
   for (int q = 0; q < ranks; ++q) in[q] = q == rank ? mine : block_at(operands.of(q), mine.bytes);
 }
 
-// The same at a root, with room for its own operand as well, which stays empty. So the blocks are
-// equally far apart. Else the root would have to post a list, for which a slot may be too small.
+// The same with room for its own operand as well, which fold() does not read. So the blocks are
+// equally far apart: else a root would have to post a list, for which a slot may be too small. And
+// the member's own operand, which is the user's and only to be read, is not among what is written.
 inline void make_even_room(Operands& operands, Blocks& in, int ranks, std::size_t bytes) {
   operands.make(ranks + 1, ranks, bytes);
   for (int q = 0; q < ranks; ++q) in[q] = block_at(operands.of(q), bytes);
 }
 
-// What moves vectors to `root`, or to everyone. `even`: to everyone as to a root.
+// What moves vectors to `root`, or to everyone. `even`: there is room for a member's own operand,
+// too, as the leaders of nodes want it.
 class Vectors {
  public:
   Vectors(const Work& work, int ranks, int rank, int root, bool even)

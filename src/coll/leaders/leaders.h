@@ -4,7 +4,8 @@
 // algorithm is a coroutine over both, and a file here (docs/nodes.md).
 //
 // Operands meet node by node, in an order that depends on the nodes alone, so all members get the
-// same bits. Operations that do not commute are only for scans, which keep the order of the ranks.
+// same bits. Operations that do not commute are only for scans, which keep the order of the ranks,
+// and late reductions (late.h), in which no operands meet on the way.
 #pragma once
 
 #include <numeric>

@@ -120,14 +120,16 @@ def test_other_calls_are_told_apart(cluster: Cluster, mpi: Mpi, case: str) -> No
 def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None:
     # On hosts of its own: an MPI that is killed leaves files in /dev/shm.
     with Cluster(hosts=len(cluster.names)) as own:
-        results = [run(own, mpi, Layout((2, 2)), case) for _ in range(3)]
-    for result in results:
-        assert result.code != 0, result.output
-        assert "called different things" in result.output, result.output
-    # Open MPI's launcher does not always end when two ranks abort at once: in 1 of 80 runs without
-    # Tutti, too.
-    hanging = [result.output for result in results if result.code is None]
-    assert len(hanging) <= (mpi.name == "openmpi"), hanging
+        for _ in range(3):
+            # Open MPI's launcher does not always end when two ranks abort at once: in 3 of 120 runs
+            # without Tutti, too. Another run then has to end.
+            for attempt in range(3):
+                result = run(own, mpi, Layout((2, 2)), case)
+                assert result.code != 0, result.output
+                assert "called different things" in result.output, result.output
+                if result.code is not None:
+                    break
+                assert mpi is OPENMPI and attempt < 2, result.output
 
 
 @pytest.mark.parametrize("ranks", KILLED)

@@ -2,10 +2,13 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 
@@ -16,6 +19,20 @@ namespace {
 
 Level g_level = Level::warn;
 
+// Where nobody reads any more, as a launcher that is ending the job, the rank goes on to end as it
+// should: SIGPIPE would be how it ended.
+void write_without_signal(int fd, const char* data, std::size_t bytes) {
+  sigset_t pipe, before, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  ::sigpending(&pending);
+  const timespec at_once{};
+  if (::write(fd, data, bytes) < 0 && errno == EPIPE && sigismember(&pending, SIGPIPE) == 0)
+    ::sigtimedwait(&pipe, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 void write_line(int fd, const char* format, std::va_list arguments) {
   char line[1024] = "tutti: ";
   constexpr int prefix = 7;
@@ -24,7 +41,7 @@ void write_line(int fd, const char* format, std::va_list arguments) {
   length += prefix;
   if (length > static_cast<int>(sizeof(line)) - 2) length = sizeof(line) - 2;
   line[length++] = '\n';
-  [[maybe_unused]] auto written = ::write(fd, line, static_cast<size_t>(length));
+  write_without_signal(fd, line, static_cast<size_t>(length));
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ LIVES = {
     "several": MAIN,
     "many": MAIN,
     "threads": [MPICH, INTEL],
+    "at-once-2": [MPICH, INTEL],
+    "at-once-turns": [OPENMPI],
     "beside": MAIN,
     "around": [OPENMPI, MPICH],
     "ahead": [OPENMPI, MPICH],

@@ -55,6 +55,15 @@ inline constexpr int collective_count = 0
   }
 }
 
+[[nodiscard]] constexpr bool is_scan(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
+}
+
+// Whether each member gets a part of the result.
+[[nodiscard]] constexpr bool scatters_result(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block;
+}
+
 #undef TUTTI_BARRIER
 
 }  // namespace tutti

@@ -61,7 +61,7 @@ template <class H>
 void Communicators<H>::leave_sessions(bool all) {
   const std::lock_guard lock(settling_);
   std::erase_if(of_sessions_, [all](const std::shared_ptr<Origin<H>>& origin) {
-    const bool ends = all || (origin.use_count() == 1 && origin->is_unlinked());
+    const bool ends = all || origin.use_count() == 1;
     if (!ends) return false;
     origin->links().close();
     origin->let_go_of_node();
@@ -299,8 +299,8 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
   }
   auto links = std::make_unique<engine::Links>(engine::Links{
       .map = std::move(map),
-      .messages = shared.messages(tagged, true),
-      .background_messages = shared.messages(tagged, false),
+      .messages = shared.messages(state.origin, tagged, true),
+      .background_messages = shared.messages(state.origin, tagged, false),
       .any_thread = native_.any_thread_may_call(),
       .strict = facts.strict,
       .contested = shared.is_contested(),

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "base/base.h"
 #include "mpi/handles.h"
+#include "mpi/world.h"
 
 namespace tutti::mpi {
 
@@ -279,14 +279,10 @@ void SharedLinks<H>::close() {
 
 template <class H>
 std::vector<int> SharedLinks<H>::ranks(H comm, int size) const {
-  std::vector<int> theirs(static_cast<std::size_t>(size)), known(theirs);
-  std::iota(theirs.begin(), theirs.end(), 0);
-  H group{}, all{};
-  if (native_.comm_group(comm, &group) != 0) return {};
-  native_.comm_group(comm_, &all);
-  native_.group_translate_ranks(group, size, theirs.data(), all, known.data());
+  H all{};
+  if (native_.comm_group(comm_, &all) != 0) return {};
+  std::vector<int> known = ranks_in(native_, all, comm, size);
   native_.group_free(&all);
-  native_.group_free(&group);
   return known;
 }
 

@@ -178,14 +178,14 @@ class TaggedMessages : public fabric::Messages {
 };
 
 template <class H>
-class SharedLinks : public std::enable_shared_from_this<SharedLinks<H>> {
+class SharedLinks {
  public:
   explicit SharedLinks(const Native<H>& native) : native_(native), questions_(native) {}
 
-  // Collective over `comm`, whose ranks are on several nodes. `host` is equal on the
-  // ranks of one node alone; negative: this rank has no node, or is to leave such communicators to
-  // the MPI. `contested`: as engine::Links; what any rank says is so on all. `shares_core`:
-  // it shares its core with others of its node. `has_core`: its progress thread has one of its own.
+  // Collective over `comm`, whose ranks are on several nodes. `host` is equal on the ranks of one
+  // node alone; negative: this rank has no node, or is to leave such communicators to the MPI.
+  // `contested`: as engine::Links; what any rank says is so on all. `shares_core`: it shares its
+  // core with others of its node. `has_core`: its progress thread has one of its own.
   // `way`, and the longest message in bytes, or 0 where that is to be found out: what rank 0 says
   // is so on all. `claim`: of this rank, on its cores.
   void open(H comm, int host, bool contested, bool shares_core, bool has_core,
@@ -250,10 +250,12 @@ class SharedLinks : public std::enable_shared_from_this<SharedLinks<H>> {
                                                        std::vector<int> ranks) {
     return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(ranks));
   }
+  // `keeps`: whose links these are.
   [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
-      const std::shared_ptr<TaggedMembers>& members, bool blocking) {
-    return std::make_unique<TaggedMessages<H>>(this->shared_from_this(), native_, comm_, kinds_,
-                                               questions_, members, blocking);
+      std::shared_ptr<const void> keeps, const std::shared_ptr<TaggedMembers>& members,
+      bool blocking) {
+    return std::make_unique<TaggedMessages<H>>(std::move(keeps), native_, comm_, kinds_, questions_,
+                                               members, blocking);
   }
 
  private:

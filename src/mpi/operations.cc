@@ -35,16 +35,11 @@ const reduce::Kernel* kernel_of(const Known& type, const OpRow& op) {
   return reduce::find(op.op, type.type);
 }
 
-bool scans(Collective collective) {
-  return collective == Collective::scan || collective == Collective::exscan;
-}
-
 // Larger elements fit no slot, in which a Reduce_scatter has one of each member's part.
 template <class H>
 std::size_t most_element_bytes(const Call<H>& call) {
-  const bool in_parts = call.collective == coll::Collective::reduce_scatter ||
-                        call.collective == coll::Collective::reduce_scatter_block;
-  const std::size_t parts = in_parts ? static_cast<std::size_t>(call.size) : 1;
+  const std::size_t parts =
+      scatters_result(call.collective) ? static_cast<std::size_t>(call.size) : 1;
   return std::min(coll::most_slot_element_bytes, segment::staging_bytes / parts);
 }
 
@@ -147,7 +142,7 @@ bool Operations<H>::make_user_plan(Call<H>& call, H type, H op) {
   const bool gapped =
       !solid || element.opaque || element.extent != static_cast<Aint>(element.bytes);
   const bool spans_nodes = call.team != nullptr && call.team->spans_nodes();
-  const bool gathered = spans_nodes && !call.work.commutes && !scans(call.collective);
+  const bool gathered = spans_nodes && !call.work.commutes && !is_scan(call.collective);
   const bool late = !call.blocking() || element.bytes > most_element_bytes(call) || gathered;
   Spread<H> spread;
   if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);

@@ -72,11 +72,11 @@ void Origin<H>::join(H comm, bool one_node, bool may_have_met,
   const int node = node_ != nullptr ? node_->member(0).rank : -1;
   const bool shares_core = node_ != nullptr && node_->oversubscribed();
   const bool has_core = node_ != nullptr && node_->progress().is_served();
-  links_->open(comm, served ? node : -1, contested, shares_core, has_core, way,
-               std::min<std::size_t>(options().message, limits::longest_message_bytes),
-               engine::Node::claim(node));
+  links_.open(comm, served ? node : -1, contested, shares_core, has_core, way,
+              std::min<std::size_t>(options().message, limits::longest_message_bytes),
+              engine::Node::claim(node));
   // Not one that has teams already.
-  if (joined && links_->shares_cores()) node_->share_cores();
+  if (joined && links_.shares_cores()) node_->share_cores();
 }
 
 template <class H>
@@ -91,9 +91,9 @@ std::vector<int> Origin<H>::node_ranks(H comm, int size) const {
 
 template <class H>
 std::vector<int> Origin<H>::linked_ranks(H comm, int size) const {
-  const std::vector<std::int32_t>& hosts = links_->hosts();
+  const std::vector<std::int32_t>& hosts = links_.hosts();
   if (hosts.empty()) return {};
-  std::vector<int> ranks = links_->ranks(comm, size);
+  std::vector<int> ranks = links_.ranks(comm, size);
   const bool all_may = std::ranges::all_of(
       ranks, [&](int rank) { return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0; });
   if (!all_may) ranks.clear();
@@ -102,7 +102,7 @@ std::vector<int> Origin<H>::linked_ranks(H comm, int size) const {
 
 template <class H>
 NodeSpread Origin<H>::find_spread(H comm) const {
-  if (links_->hosts().empty()) return NodeSpread::no;
+  if (links_.hosts().empty()) return NodeSpread::no;
   int size = 0, inter = 0;
   native_.comm_test_inter(comm, &inter);
   native_.comm_size(comm, &size);
@@ -110,7 +110,7 @@ NodeSpread Origin<H>::find_spread(H comm) const {
   const std::vector<int> ranks = linked_ranks(comm, size);
   if (ranks.empty()) return NodeSpread::no;
   std::vector<std::int32_t> hosts;
-  for (const int rank : ranks) hosts.push_back(links_->hosts()[static_cast<std::size_t>(rank)]);
+  for (const int rank : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);
   std::ranges::sort(hosts);
   if (hosts.front() == hosts.back()) return NodeSpread::no;
   return std::ranges::adjacent_find(hosts) == hosts.end() ? NodeSpread::apart

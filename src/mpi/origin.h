@@ -30,7 +30,7 @@ template <class H>
 class Origin {
  public:
   Origin(const Native<H>& native, World<H>& world)
-      : native_(native), world_(world), links_(std::make_shared<SharedLinks<H>>(native)) {}
+      : native_(native), world_(world), links_(native) {}
 
   // Collective over `comm`: the ranks of each node meet, and those of several hear of each other.
   // `one_node`: all are known to be on one. `may_have_met`: ranks of a node may have met before;
@@ -44,9 +44,7 @@ class Origin {
   [[nodiscard]] const char* why_no_node() const { return no_node_; }
   // This rank is the lowest one of its node.
   [[nodiscard]] bool leads_node() const { return leads_node_; }
-  [[nodiscard]] SharedLinks<H>& links() { return *links_; }
-  // Nothing uses them any more but this.
-  [[nodiscard]] bool is_unlinked() const { return links_.use_count() == 1; }
+  [[nodiscard]] SharedLinks<H>& links() { return links_; }
 
   // By rank of a communicator that is made of this one: the ranks on the Node, negative for those
   // that are on other nodes; empty: the MPI does not say.
@@ -62,7 +60,7 @@ class Origin {
   const char* no_node_ = "";
   bool leads_node_ = false;
   std::vector<std::pair<int, int>> on_node_;  // ranks of the world and of the Node, sorted
-  std::shared_ptr<SharedLinks<H>> links_;
+  SharedLinks<H> links_;
 };
 
 }  // namespace tutti::mpi

@@ -7,6 +7,17 @@
 namespace tutti::mpi {
 
 template <class H>
+std::vector<int> ranks_in(const Native<H>& native, H group, H comm, int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  H theirs{};
+  if (native.comm_group(comm, &theirs) != 0) return {};
+  native.group_translate_ranks(theirs, size, ranks.data(), group, known.data());
+  native.group_free(&theirs);
+  return known;
+}
+
+template <class H>
 bool World<H>::look_for_world() {
   int initialized = 0, finalized = 0;
   if (world_over_ || native_.initialized(&initialized) != 0 || !initialized) return false;
@@ -82,16 +93,15 @@ int World<H>::own_rank() {
 
 template <class H>
 std::vector<int> World<H>::world_ranks(H comm, int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size)), known(ranks);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  H group{}, world{};
-  if (!find_world_group(&world) || native_.comm_group(comm, &group) != 0) return {};
-  native_.group_translate_ranks(group, size, ranks.data(), world, known.data());
-  native_.group_free(&group);
+  H world{};
+  if (!find_world_group(&world)) return {};
+  std::vector<int> known = ranks_in(native_, world, comm, size);
   native_.group_free(&world);
   return known;
 }
 
+template std::vector<int> ranks_in(const Native<int>&, int, int, int);
+template std::vector<int> ranks_in(const Native<void*>&, void*, void*, int);
 template class World<int>;
 template class World<void*>;
 

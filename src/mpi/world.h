@@ -13,6 +13,11 @@
 
 namespace tutti::mpi {
 
+// Which ranks of another group those of a communicator are; negative: none; empty: the MPI does not
+// say.
+template <class H>
+[[nodiscard]] std::vector<int> ranks_in(const Native<H>& native, H group, H comm, int size);
+
 template <class H>
 class World {
  public:

@@ -14,7 +14,7 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.jobs import Run
-from rig.mpis import LIBRARY, Mpi
+from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
 from rig.peak import Peak
 
 SHORT = Layout((2, 2))
@@ -22,6 +22,14 @@ UNEQUAL = Layout((3, 2, 1))
 CYCLIC = Layout((2, 2), cyclic=True)
 ALONE = Layout((1, 1))
 LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
+# All main MPIs, of which one makes a short form.
+whole_mpis = pytest.mark.parametrize(
+    "mpi",
+    [
+        pytest.param(mpi, marks=[] if mpi is MPICH else [pytest.mark.whole], id=mpi.name)
+        for mpi in MAIN
+    ],
+)
 
 # Each MPI is told to give cores away, as it takes each host for a machine of its own: what takes
 # minutes without it takes a second. HAN, a component of Open MPI, hangs and has wrong results where

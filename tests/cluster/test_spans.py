@@ -21,6 +21,7 @@ from spanning import (
     changed_on,
     layout_cases,
     variables,
+    whole_mpis,
 )
 
 # What spans.cc does, and what of it makes a short form.
@@ -41,14 +42,6 @@ PROGRAMS = {
     "ahead 5000": None,
     "beside 4": SHORT,
 }
-# All of them, of which one makes a short form.
-whole_mpis = pytest.mark.parametrize(
-    "mpi",
-    [
-        pytest.param(mpi, marks=[] if mpi is MPICH else [pytest.mark.whole], id=mpi.name)
-        for mpi in MAIN
-    ],
-)
 
 
 def on_ranks(short: str, *others: str) -> pytest.MarkDecorator:

@@ -21,9 +21,7 @@ std::vector<Collective> led() {
 }
 
 // Whether ranks of each node must follow each other.
-inline bool wants_order(Collective collective) {
-  return collective == Collective::scan || collective == Collective::exscan;
-}
+inline bool wants_order(Collective collective) { return is_scan(collective); }
 
 // As a launcher lays ranks over nodes: one after the other, in turn, or at random.
 inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks, bool in_order) {
@@ -40,10 +38,7 @@ inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks, 
 }
 
 // Whether operands meet in it, in an order that is not the ranks'.
-inline bool sums_up(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::allreduce ||
-         collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block;
-}
+inline bool sums_up(Collective collective) { return computes(collective) && !is_scan(collective); }
 
 // Mostly of `collective`, for which `hosts` must do; of those that compute some are late. Of the
 // others, operations that neither commute nor associate are for one node alone, and those that only

@@ -171,8 +171,7 @@ inline std::vector<std::vector<std::byte>> expected_results(const Op& op, int ra
     return results;
   }
   result = reduced(op, ranks);
-  if (collective != Collective::reduce_scatter && collective != Collective::reduce_scatter_block)
-    return {result};
+  if (!scatters_result(collective)) return {result};
   for (const coll::Slice& part : parts_of(op, ranks)) {
     const auto begin = result.begin() + static_cast<std::ptrdiff_t>(part.begin * kind.bytes);
     results.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(part.count * kind.bytes));

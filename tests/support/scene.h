@@ -142,8 +142,7 @@ class Scene {
       if (rank == op.root) fill(kind, operand_seed(op, rank), recv);
       return work;
     }
-    const bool scatters = op.algorithm.collective == Collective::reduce_scatter ||
-                          op.algorithm.collective == Collective::reduce_scatter_block;
+    const bool scatters = scatters_result(op.algorithm.collective);
     // In a Reduce_scatter each for itself; a late one has a copy.
     const bool own = mix(op.seed + static_cast<unsigned>(rank)) % 4 != 0 && !op.algorithm.late;
     const bool in_place = op.in_place && has_result(op, rank) && (!scatters || own);

@@ -35,11 +35,11 @@ inline void fold(Collective collective, const Work& work, int ranks, int rank) {
   Work how = work;
   std::size_t begin = 0, count = work.count;
   int operands = ranks;
-  if (collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block) {
+  if (scatters_result(collective)) {
     const Slice& mine = work.parts[static_cast<std::size_t>(rank)];
     begin = mine.begin * work.element_bytes;
     count = mine.count;
-  } else if (collective == Collective::scan || collective == Collective::exscan) {
+  } else if (is_scan(collective)) {
     how.order = Order::rank;
     operands = collective == Collective::scan ? rank + 1 : rank;
   }

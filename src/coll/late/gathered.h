@@ -65,76 +65,78 @@ inline void make_even_room(Operands& operands, Blocks& in, int ranks, std::size_
   for (int q = 0; q < ranks; ++q) in[q] = block_at(operands.of(q), bytes);
 }
 
+}  // namespace detail
+
 // What moves vectors to `root`, or to everyone. `even`: there is room for a member's own operand,
 // too, as the leaders of nodes want it.
-class Vectors {
+class MovedVectors {
  public:
-  Vectors(const Work& work, int ranks, int rank, int root, bool even)
-      : mine_(block_at(work.send, work.bytes())),
+  MovedVectors(const Work& work, int ranks, int rank, int root, bool even)
+      : mine_(detail::block_at(work.send, work.bytes())),
         in_(ranks),
         moves_{.count = work.bytes(),
                .root = std::max(root, 0),
                .stores = work.stores,
                .timed = work.timed} {
     const bool to_all = root == everyone, wants = to_all || root == rank;
-    if (to_all && !even) make_room(*work.operands, in_, ranks, rank, mine_);
-    if (to_all ? even : wants) make_even_room(*work.operands, in_, ranks, mine_.bytes);
+    if (to_all && !even)
+      detail::make_room(*work.operands, in_, ranks, rank, mine_);
+    else if (wants)
+      detail::make_even_room(*work.operands, in_, ranks, mine_.bytes);
     if (wants) moves_.in = in_.all();
     if (root != rank) moves_.out = {&mine_, 1};
   }
-  Vectors(const Vectors&) = delete;
-  Vectors& operator=(const Vectors&) = delete;
+  MovedVectors(const MovedVectors&) = delete;
+  MovedVectors& operator=(const MovedVectors&) = delete;
   [[nodiscard]] const Work& moves() const { return moves_; }
 
  private:
   Block mine_;
-  Blocks in_;
+  detail::Blocks in_;
   Work moves_;
 };
 
-// What moves each part to its owner.
-class Parts {
+// What moves each part to its owner. `even`: as above.
+class MovedParts {
  public:
-  Parts(const Work& work, int ranks, int rank, bool even)
+  MovedParts(const Work& work, int ranks, int rank, bool even)
       : in_(ranks), out_(ranks), moves_{.stores = work.stores, .timed = work.timed} {
     const std::size_t element = work.element_bytes;
     alike_ = work.parts[0].count * element;
     for (int q = 0; q < ranks; ++q) {
       const Slice& part = work.parts[static_cast<std::size_t>(q)];
       if (part.count != work.parts[0].count) alike_ = 0;
-      out_[q] = block_at(static_cast<const std::byte*>(work.send) + part.begin * element,
-                         part.count * element);
+      out_[q] = detail::block_at(static_cast<const std::byte*>(work.send) + part.begin * element,
+                                 part.count * element);
     }
     if (even)
-      make_even_room(*work.operands, in_, ranks, out_[rank].bytes);
+      detail::make_even_room(*work.operands, in_, ranks, out_[rank].bytes);
     else
-      make_room(*work.operands, in_, ranks, rank, out_[rank]);
+      detail::make_room(*work.operands, in_, ranks, rank, out_[rank]);
     moves_.out = out_.all();
     moves_.in = in_.all();
   }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
+  MovedParts(const MovedParts&) = delete;
+  MovedParts& operator=(const MovedParts&) = delete;
   [[nodiscard]] const Work& moves() const { return moves_; }
   // Bytes of each part; 0: they differ.
   [[nodiscard]] std::size_t alike() const { return alike_; }
 
  private:
-  Blocks in_, out_;
+  detail::Blocks in_, out_;
   Work moves_;
   std::size_t alike_;
 };
 
-}  // namespace detail
-
 template <Fabric F>
 Task gathered_parts(F& f, const Work& work) {
-  const detail::Parts parts(work, f.size(), f.rank(), false);
+  const MovedParts parts(work, f.size(), f.rank(), false);
   co_await detail::run_row<F>(alltoall::rows<F>, f, parts.moves(), parts.alike());
 }
 
 template <Fabric F>
 Task gathered_vectors(F& f, const Work& work, int root) {
-  const detail::Vectors vectors(work, f.size(), f.rank(), root, false);
+  const MovedVectors vectors(work, f.size(), f.rank(), root, false);
   if (root == everyone)
     co_await detail::run_row<F>(allgather::rows<F>, f, vectors.moves(), work.bytes());
   else

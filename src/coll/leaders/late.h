@@ -13,13 +13,13 @@ namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
 Task late_in_parts(Members<F, W>& all, const Work& work) {
-  const coll::late::detail::Parts parts(work, all.map.size(), all.map.rank(), true);
+  const coll::late::MovedParts parts(work, all.map.size(), all.map.rank(), true);
   co_await alltoallv<F, W, Collective::alltoallv>(all, parts.moves());
 }
 
 template <Fabric F, Wire W>
 Task late_to(Members<F, W>& all, const Work& work, int root) {
-  const coll::late::detail::Vectors vectors(work, all.map.size(), all.map.rank(), root, true);
+  const coll::late::MovedVectors vectors(work, all.map.size(), all.map.rank(), root, true);
   if (root == coll::late::everyone)
     co_await allgather(all, vectors.moves());
   else
@@ -29,8 +29,7 @@ Task late_to(Members<F, W>& all, const Work& work, int root) {
 template <Fabric F, Wire W>
 Task late(Members<F, W>& all, Collective collective, const Work& work) {
   if (collective == Collective::reduce) return late_to(all, work, work.root);
-  if (collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block)
-    return late_in_parts(all, work);
+  if (scatters_result(collective)) return late_in_parts(all, work);
   return late_to(all, work, coll::late::everyone);
 }
 

@@ -71,8 +71,7 @@ Task run(Members<F, W>& all, Collective collective, const Work& work) {
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
   if (work.operands != nullptr)
     return work.bytes() <= limits::most_late_bytes / static_cast<std::size_t>(map.size());
-  const bool scans = collective == Collective::scan || collective == Collective::exscan;
-  return scans ? map.in_order() : work.commutes;
+  return is_scan(collective) ? map.in_order() : work.commutes;
 }
 
 }  // namespace tutti::coll::leaders

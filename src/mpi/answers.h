@@ -26,7 +26,10 @@ class Answers {
   [[nodiscard]] int answer(Call<H>& call);
   // False, for whoever prepares a call that the MPI must do.
   bool leave(const Call<H>& call, const char* why) {
-    ledger_.left(engine::kind_of(call.collective, call.blocking()), why);
+    return leave(call.collective, call.blocking(), why);
+  }
+  bool leave(coll::Collective collective, bool blocking, const char* why) {
+    ledger_.left(engine::kind_of(collective, blocking), why);
     return false;
   }
   // Of a call that has met an error: what the entry returns, or `left`.

@@ -18,8 +18,8 @@ namespace tutti::mpi {
 template <class H>
 struct Call {
   // `keeper`: of a nonblocking one.
-  Call(const Native<H>& native, H communicator, Keeper<H>* keeper = nullptr)
-      : site{native, communicator, keeper} {}
+  Call(const Native<H>& native, H communicator, coll::Collective which, Keeper<H>* keeper = nullptr)
+      : site{native, communicator, keeper}, collective(which) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   [[gnu::always_inline]] ~Call() {}  // of a small call, a few pointers to nothing
@@ -46,7 +46,7 @@ struct Call {
   [[nodiscard]] bool blocking() const { return site.keeper == nullptr; }
 
   const Site<H> site;
-  coll::Collective collective = coll::Collective::barrier;
+  const coll::Collective collective;
   engine::Team* team = nullptr;  // none of a communicator of one rank
   int rank = 0, size = 1;
   bool at_once = false;  // there is nobody to talk to, or nothing to say

@@ -12,7 +12,7 @@ constexpr int everyone = -1;  // as `root`, for Allreduce
 
 template <class H>
 bool prepare_barrier(Front<H>& front, Call<H>& call) {
-  return front.find_team(call, Collective::barrier);
+  return front.find_team(call);
 }
 
 // Of elements that are not bytes in a row, or where memory may be a device's.
@@ -36,8 +36,7 @@ template <class H>
 
 template <class H>
 bool prepare_bcast(Front<H>& front, Call<H>& call, void* buffer, Count count, H type, int root) {
-  if (!front.find_team(call, Collective::bcast) || count < 0 || !front.is_member(call, root))
-    return false;
+  if (!front.find_team(call) || count < 0 || !front.is_member(call, root)) return false;
   Described<H> element;
   if (!front.datatypes.describe(type, element)) return false;
   if (count == 0 || element.bytes == 0) return front.move_nothing(call);  // all see that alike
@@ -128,8 +127,7 @@ bool prepare_reduction(Front<H>& front, Call<H>& call, const void* send, void* r
                        H type, H op, int root) {
   const bool all = root == everyone;
   const auto bytes = [&] { return front.operations.bytes_of(count, type, op); };
-  if (!front.find_team(call, all ? Collective::allreduce : Collective::reduce, bytes) || count < 0)
-    return false;
+  if (!front.find_team(call, bytes) || count < 0) return false;
   call.work.send = send;
   call.work.count = static_cast<std::size_t>(count);
   if (!front.operations.plan(call, type, op)) return false;
@@ -160,10 +158,7 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
     for (int i = 0; counts != nullptr && i < size; ++i) whole += counts[i];
     return front.operations.bytes_of(whole, type, op);
   };
-  if (!front.find_listing_team(
-          call, counts != nullptr ? Collective::reduce_scatter : Collective::reduce_scatter_block,
-          bytes))
-    return false;
+  if (!front.find_listing_team(call, bytes)) return false;
   std::size_t all = 0;
   for (int i = 0; i < call.size; ++i) {
     const N each = counts != nullptr ? counts[i] : count;
@@ -197,16 +192,16 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
 }
 
 template <class H>
-bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const void* send,
-                  void* recv, Count count, H type, H op) {
+bool prepare_scan(Front<H>& front, Call<H>& call, const void* send, void* recv, Count count, H type,
+                  H op) {
   const auto bytes = [&] { return front.operations.bytes_of(count, type, op); };
-  if (!front.find_team(call, collective, bytes) || count < 0) return false;
+  if (!front.find_team(call, bytes) || count < 0) return false;
   call.work.send = send == front.native.in_place ? recv : send;
   call.work.recv = recv;
   call.work.count = static_cast<std::size_t>(count);
   if (!front.operations.plan(call, type, op)) return false;
   if (count == 0) return front.move_nothing(call);
-  const bool gets_result = collective == Collective::scan || call.rank > 0;
+  const bool gets_result = call.collective == Collective::scan || call.rank > 0;
   const bool has_none = !gets_result && recv == front.native.in_place;
   if (has_none ? front.arguments.refuses_no_result() : !may_receive(front, call, send, recv))
     return false;
@@ -216,8 +211,9 @@ bool prepare_scan(Front<H>& front, Call<H>& call, Collective collective, const v
 
 template <class H>
 int barrier(Word comm) {
-  const int code = Front<H>::enter(
-      comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); });
+  const int code = Front<H>::enter(Collective::barrier, comm, [](Front<H>& front, Call<H>& call) {
+    return prepare_barrier(front, call);
+  });
   if (code != left) return code;
   const choice::Turn turn;
   return turn.ends(Front<H>::self().native.barrier(handle_from<H>(comm)));
@@ -226,7 +222,8 @@ int barrier(Word comm) {
 template <class H>
 int ibarrier(Word comm, void* request) {
   const int code = Front<H>::enter(
-      comm, [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); }, request);
+      Collective::barrier, comm,
+      [](Front<H>& front, Call<H>& call) { return prepare_barrier(front, call); }, request);
   return code != left ? code : Front<H>::self().native.ibarrier(handle_from<H>(comm), request);
 }
 
@@ -235,7 +232,8 @@ int bcast(void* buffer, N count, Word type, int root, Word comm, Request... requ
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     return prepare_bcast(front, call, buffer, count, handle_from<H>(type), root);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::bcast, comm, prepare, request...); code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::bcast, &Forms<H, int, int, Request...>::bcast,
       handle_from<H>(comm), buffer, count, handle_from<H>(type), root, handle_from<H>(comm),
@@ -250,7 +248,8 @@ int reduce(const void* send, void* recv, N count, Word type, Word op, int root, 
            prepare_reduction(front, call, send, recv, count, handle_from<H>(type),
                              handle_from<H>(op), root);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::reduce, comm, prepare, request...); code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::reduce, &Forms<H, int, int, Request...>::reduce,
       handle_from<H>(comm), send, recv, count, handle_from<H>(type), handle_from<H>(op), root,
@@ -264,7 +263,9 @@ int allreduce(const void* send, void* recv, N count, Word type, Word op, Word co
     return prepare_reduction(front, call, send, recv, count, handle_from<H>(type),
                              handle_from<H>(op), everyone);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::allreduce, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::allreduce, &Forms<H, int, int, Request...>::allreduce,
       handle_from<H>(comm), send, recv, count, handle_from<H>(type), handle_from<H>(op),
@@ -278,7 +279,9 @@ int reduce_scatter(const void* send, void* recv, const N* counts, Word type, Wor
     return prepare_reduce_scatter(front, call, send, recv, counts, N{0}, handle_from<H>(type),
                                   handle_from<H>(op));
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::reduce_scatter, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::reduce_scatter, &Forms<H, int, int, Request...>::reduce_scatter,
       handle_from<H>(comm), send, recv, counts, handle_from<H>(type), handle_from<H>(op),
@@ -292,7 +295,9 @@ int reduce_scatter_block(const void* send, void* recv, N count, Word type, Word 
     return prepare_reduce_scatter<H, N>(front, call, send, recv, nullptr, count,
                                         handle_from<H>(type), handle_from<H>(op));
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::reduce_scatter_block, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::reduce_scatter_block,
       &Forms<H, int, int, Request...>::reduce_scatter_block, handle_from<H>(comm), send, recv,
@@ -302,10 +307,10 @@ int reduce_scatter_block(const void* send, void* recv, N count, Word type, Word 
 template <class H, class N, class D, class... Request>
 int scan(const void* send, void* recv, N count, Word type, Word op, Word comm, Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return prepare_scan(front, call, Collective::scan, send, recv, count, handle_from<H>(type),
-                        handle_from<H>(op));
+    return prepare_scan(front, call, send, recv, count, handle_from<H>(type), handle_from<H>(op));
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::scan, comm, prepare, request...); code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::scan, &Forms<H, int, int, Request...>::scan,
       handle_from<H>(comm), send, recv, count, handle_from<H>(type), handle_from<H>(op),
@@ -316,10 +321,10 @@ template <class H, class N, class D, class... Request>
 int exscan(const void* send, void* recv, N count, Word type, Word op, Word comm,
            Request... request) {
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
-    return prepare_scan(front, call, Collective::exscan, send, recv, count, handle_from<H>(type),
-                        handle_from<H>(op));
+    return prepare_scan(front, call, send, recv, count, handle_from<H>(type), handle_from<H>(op));
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::exscan, comm, prepare, request...); code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::exscan, &Forms<H, int, int, Request...>::exscan,
       handle_from<H>(comm), send, recv, count, handle_from<H>(type), handle_from<H>(op),

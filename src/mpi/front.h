@@ -44,9 +44,10 @@ class Front {
   // For an entry. `prepare(front, call)` fills in the call; false: the MPI must do it. Then runs it
   // and returns what MPI_X returns, or `left`.
   template <class Prepare>
-  [[nodiscard, gnu::always_inline]] static int enter(Word comm, Prepare prepare) {
+  [[nodiscard, gnu::always_inline]] static int enter(Collective collective, Word comm,
+                                                     Prepare prepare) {
     Front& front = self();
-    Call<H> call(front.native, handle_from<H>(comm));
+    Call<H> call(front.native, handle_from<H>(comm), collective);
     if (!prepare(front, call)) return left;
     if (call.at_once) [[unlikely]]
       return front.answers.answer(call);
@@ -56,9 +57,11 @@ class Front {
   }
   // The same for a nonblocking one.
   template <class Prepare>
-  [[nodiscard]] static int enter(Word comm, Prepare prepare, void* request) {
+  [[nodiscard]] static int enter(Collective collective, Word comm, Prepare prepare, void* request) {
     Front& front = self();
-    std::unique_ptr<Started<H>> started = front.requests.make(handle_from<H>(comm));
+    const H own = handle_from<H>(comm);
+    if (front.starts_none(collective, own)) return left;
+    std::unique_ptr<Started<H>> started = front.requests.make(collective, own);
     Call<H>& call = started->call;
     if (!prepare(front, call)) return left;
     if (call.at_once) [[unlikely]]
@@ -72,25 +75,23 @@ class Front {
 
   // Finds the team that takes the call, or that it needs none. `bytes()`: of the vector that it
   // computes, as Operations::bytes_of. False: the MPI does, which has been noted.
-  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Collective collective) {
-    return find_team(call, collective, [] { return std::size_t{0}; });
+  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call) {
+    return find_team(call, [] { return std::size_t{0}; });
   }
   template <class Bytes>
-  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Collective collective,
-                                                   Bytes bytes) {
-    call.collective = collective;
+  [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Bytes bytes) {
     if (!life.is_ready()) return false;
     if (world.in_finalize() || call.site.comm == native.null_comm) return false;
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, not_met);
     if (state->team == nullptr) [[unlikely]] {
       if (!state->settled.load(std::memory_order_acquire))
-        communicators.settle(call.site.comm, *state, collective, call.blocking(), bytes());
+        communicators.settle(call.site.comm, *state, call.collective, call.blocking(), bytes());
       if (state->alone) return call.at_once = true;
       if (state->team == nullptr) return leave(call, state->why);
     }
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
-    if (state->team->spans_nodes() && !state->team->performs(collective, call.blocking()))
+    if (state->team->spans_nodes() && !state->team->performs(call.collective, call.blocking()))
         [[unlikely]]
       return leave(call, engine::several_nodes);
     call.team = state->team.get();
@@ -100,9 +101,8 @@ class Front {
   }
   // For a collective in which every member says something of every other.
   template <class... Bytes>
-  [[nodiscard, gnu::always_inline]] bool find_listing_team(Call<H>& call, Collective collective,
-                                                           Bytes... bytes) {
-    if (!find_team(call, collective, bytes...)) return false;
+  [[nodiscard, gnu::always_inline]] bool find_listing_team(Call<H>& call, Bytes... bytes) {
+    if (!find_team(call, bytes...)) return false;
     if (call.size <= limits::most_listed_ranks) return true;
     return leave(call, "too many ranks for this collective");
   }
@@ -134,6 +134,17 @@ class Front {
   LeftCalls<H> left_calls{native};
 
  private:
+  // Whether the communicator leaves all nonblocking calls to the MPI, which has been noted. Nothing
+  // is made for one then: that would take longer than to find it out.
+  [[nodiscard]] bool starts_none(Collective collective, H comm) {
+    if (!life.is_ready() || world.in_finalize() || comm == native.null_comm) return true;
+    const CommState* state = communicators.state_of(comm, false);
+    if (state == nullptr || state->team == nullptr || !state->team->spans_nodes() ||
+        state->team->performs(collective, false))
+      return false;
+    answers.leave(collective, false, engine::several_nodes);
+    return true;
+  }
   // A call that has been prepared.
   [[nodiscard, gnu::always_inline]] int run(Call<H>& call) {
     const engine::ErrorCode error_code = call.team->run(call.collective, call.work);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/ledger.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -23,14 +24,17 @@ void quote(std::FILE* file, const char* text) {
 }  // namespace
 
 void Ledger::left(std::size_t kind, const char* why) {
-  for (Reason& reason : reasons_) {
-    const char* known = reason.why.load(std::memory_order_relaxed);
-    if (known == nullptr && reason.why.compare_exchange_strong(known, why)) known = why;
-    // Other files may say the same.
-    if (known != why && std::strcmp(known, why) != 0) continue;
-    reason.calls[kind].fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
+  const auto is_known = [&](const Reason& each) {
+    return each.why.load(std::memory_order_relaxed) == why;
+  };
+  const auto becomes_known = [&](Reason& each) {
+    const char* known = nullptr;
+    if (each.why.compare_exchange_strong(known, why)) return true;
+    return known == why || std::strcmp(known, why) == 0;  // other files may say the same
+  };
+  auto reason = std::ranges::find_if(reasons_, is_known);
+  if (reason == reasons_.end()) reason = std::ranges::find_if(reasons_, becomes_known);
+  if (reason != reasons_.end()) reason->calls[kind].fetch_add(1, std::memory_order_relaxed);
 }
 
 bool Ledger::write(const char* path, const Run& run, const engine::Account& mine,

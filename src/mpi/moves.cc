@@ -102,13 +102,11 @@ bool are_same(Word one, Word other) {
 }
 
 template <class H, class Add>
-[[gnu::always_inline]] inline bool prepare_gather(Front<H>& front, Call<H>& call,
-                                                  Collective collective, const void* send,
+[[gnu::always_inline]] inline bool prepare_gather(Front<H>& front, Call<H>& call, const void* send,
                                                   Count send_count, H send_type, const void* recv,
                                                   int root, Add add_in) {
-  const bool even = collective == Collective::gather;
-  if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
-    return false;
+  const bool even = call.collective == Collective::gather;
+  if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (!front.is_member(call, root)) return false;
   const bool at_root = call.rank == root;
   if (at_root && (recv == front.native.in_place || !add_in(front, call.in, call.size)))
@@ -123,13 +121,11 @@ template <class H, class Add>
 }
 
 template <class H, class Add>
-[[gnu::always_inline]] inline bool prepare_scatter(Front<H>& front, Call<H>& call,
-                                                   Collective collective, Add add_out,
+[[gnu::always_inline]] inline bool prepare_scatter(Front<H>& front, Call<H>& call, Add add_out,
                                                    const void* send, void* recv, Count recv_count,
                                                    H recv_type, int root) {
-  const bool even = collective == Collective::scatter;
-  if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
-    return false;
+  const bool even = call.collective == Collective::scatter;
+  if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (!front.is_member(call, root)) return false;
   const bool at_root = call.rank == root;
   if (at_root && (send == front.native.in_place || !add_out(front, call.out, call.size)))
@@ -145,13 +141,12 @@ template <class H, class Add>
 
 template <class H, class Add>
 [[gnu::always_inline]] inline bool prepare_allgather(Front<H>& front, Call<H>& call,
-                                                     Collective collective, const void* send,
-                                                     Count send_count, H send_type,
-                                                     const void* recv, Add add_in) {
-  if (!front.find_team(call, collective) || recv == front.native.in_place) return false;
+                                                     const void* send, Count send_count,
+                                                     H send_type, const void* recv, Add add_in) {
+  const bool even = call.collective == Collective::allgather;
+  if (!front.find_team(call) || recv == front.native.in_place) return false;
   if (!add_in(front, call.in, call.size)) return false;
-  const std::size_t bytes =
-      collective == Collective::allgather ? call.in.blocks()[0].bytes : call.in.bytes();
+  const std::size_t bytes = even ? call.in.blocks()[0].bytes : call.in.bytes();
   if (send != front.native.in_place && !add_evenly(front, call.out, send, send_count, send_type, 1))
     return false;
   if (bytes == 0) return front.move_nothing(call);
@@ -163,13 +158,11 @@ template <class H, class Add>
 }
 
 template <class H, class AddOut, class AddIn>
-[[gnu::always_inline]] inline bool prepare_alltoall(Front<H>& front, Call<H>& call,
-                                                    Collective collective, AddOut add_out,
+[[gnu::always_inline]] inline bool prepare_alltoall(Front<H>& front, Call<H>& call, AddOut add_out,
                                                     AddIn add_in, const void* send,
                                                     const void* recv) {
-  const bool even = collective == Collective::alltoall;
-  if (!(even ? front.find_team(call, collective) : front.find_listing_team(call, collective)))
-    return false;
+  const bool even = call.collective == Collective::alltoall;
+  if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (recv == front.native.in_place || !add_in(front, call.in, call.size)) return false;
   const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
   if (send != front.native.in_place && !add_out(front, call.out, call.size)) return false;
@@ -189,10 +182,11 @@ int gather(const void* send, N send_count, Word send_type, void* recv, N recv_co
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
-    return prepare_gather(front, call, Collective::gather, send, send_count,
-                          handle_from<H>(send_type), recv, root, add_in);
+    return prepare_gather(front, call, send, send_count, handle_from<H>(send_type), recv, root,
+                          add_in);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::gather, comm, prepare, request...); code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::gather, &Forms<H, int, int, Request...>::gather,
       handle_from<H>(comm), send, send_count, handle_from<H>(send_type), recv, recv_count,
@@ -207,10 +201,12 @@ int gatherv(const void* send, N send_count, Word send_type, void* recv, const N*
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
-    return prepare_gather(front, call, Collective::gatherv, send, send_count,
-                          handle_from<H>(send_type), recv, root, add_in);
+    return prepare_gather(front, call, send, send_count, handle_from<H>(send_type), recv, root,
+                          add_in);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::gatherv, comm, prepare, request...);
+      code != left)
+    return code;
   const bool mine = Front<H>::self().left_calls.has_root_arguments(root, handle_from<H>(comm));
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::gatherv, &Forms<H, int, int, Request...>::gatherv,
@@ -227,10 +223,12 @@ int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_c
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
-    return prepare_scatter(front, call, Collective::scatter, add_out, send, recv, recv_count,
-                           handle_from<H>(recv_type), root);
+    return prepare_scatter(front, call, add_out, send, recv, recv_count, handle_from<H>(recv_type),
+                           root);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::scatter, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::scatter, &Forms<H, int, int, Request...>::scatter,
       handle_from<H>(comm), send, send_count, handle_from<H>(send_type), recv, recv_count,
@@ -245,10 +243,12 @@ int scatterv(const void* send, const N* counts, const D* displacements, Word sen
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
-    return prepare_scatter(front, call, Collective::scatterv, add_out, send, recv, recv_count,
-                           handle_from<H>(recv_type), root);
+    return prepare_scatter(front, call, add_out, send, recv, recv_count, handle_from<H>(recv_type),
+                           root);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::scatterv, comm, prepare, request...);
+      code != left)
+    return code;
   const bool mine = Front<H>::self().left_calls.has_root_arguments(root, handle_from<H>(comm));
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::scatterv, &Forms<H, int, int, Request...>::scatterv,
@@ -265,10 +265,12 @@ int allgather(const void* send, N send_count, Word send_type, void* recv, N recv
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
-    return prepare_allgather(front, call, Collective::allgather, send, send_count,
-                             handle_from<H>(send_type), recv, add_in);
+    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv,
+                             add_in);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::allgather, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::allgather, &Forms<H, int, int, Request...>::allgather,
       handle_from<H>(comm), send, send_count, handle_from<H>(send_type), recv, recv_count,
@@ -283,10 +285,12 @@ int allgatherv(const void* send, N send_count, Word send_type, void* recv, const
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
-    return prepare_allgather(front, call, Collective::allgatherv, send, send_count,
-                             handle_from<H>(send_type), recv, add_in);
+    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv,
+                             add_in);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::allgatherv, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::allgatherv, &Forms<H, int, int, Request...>::allgatherv,
       handle_from<H>(comm), send, send_count, handle_from<H>(send_type), recv, counts,
@@ -304,9 +308,11 @@ int alltoall(const void* send, N send_count, Word send_type, void* recv, N recv_
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
-    return prepare_alltoall(front, call, Collective::alltoall, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, add_out, add_in, send, recv);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::alltoall, comm, prepare, request...);
+      code != left)
+    return code;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::alltoall, &Forms<H, int, int, Request...>::alltoall,
       handle_from<H>(comm), send, send_count, handle_from<H>(send_type), recv, recv_count,
@@ -327,9 +333,11 @@ int alltoallv(const void* send, const N* send_counts, const D* send_displacement
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_counts == recv_counts;
-    return prepare_alltoall(front, call, Collective::alltoallv, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, add_out, add_in, send, recv);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::alltoallv, comm, prepare, request...);
+      code != left)
+    return code;
   const bool moves = send != Front<H>::self().native.in_place;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::alltoallv, &Forms<H, int, int, Request...>::alltoallv,
@@ -353,9 +361,11 @@ int alltoallw(const void* send, const N* send_counts, const D* send_displacement
   };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = send_types == recv_types && send_counts == recv_counts;
-    return prepare_alltoall(front, call, Collective::alltoallw, add_out, add_in, send, recv);
+    return prepare_alltoall(front, call, add_out, add_in, send, recv);
   };
-  if (const int code = Front<H>::enter(comm, prepare, request...); code != left) return code;
+  if (const int code = Front<H>::enter(Collective::alltoallw, comm, prepare, request...);
+      code != left)
+    return code;
   const bool moves = send != Front<H>::self().native.in_place;
   return Front<H>::self().left_calls.template call_native<N, D, Request...>(
       &Forms<H, N, D, Request...>::alltoallw, &Forms<H, int, int, Request...>::alltoallw,

@@ -35,8 +35,9 @@ void Requests<H>::add_entries(Entries& entries) {
 }
 
 template <class H>
-std::unique_ptr<Started<H>> Requests<H>::make(H comm) {
-  return std::make_unique<Started<H>>(native_, datatypes_.layouts(), comm, world_.packs_on());
+std::unique_ptr<Started<H>> Requests<H>::make(Collective collective, H comm) {
+  return std::make_unique<Started<H>>(native_, datatypes_.layouts(), collective, comm,
+                                      world_.packs_on());
 }
 
 template <class H>

@@ -30,7 +30,7 @@ class Requests {
   static void add_entries(Entries& entries);
 
   // A call that is to give a request: to be prepared, and then begun or answered.
-  [[nodiscard]] std::unique_ptr<Started<H>> make(H comm);
+  [[nodiscard]] std::unique_ptr<Started<H>> make(Collective collective, H comm);
   // What MPI_Ix returns, or `left`. The team runs it; or it is over at once.
   [[nodiscard]] int begin(std::unique_ptr<Started<H>> started, void* request);
   [[nodiscard]] int answer(std::unique_ptr<Started<H>> started, void* request);

@@ -29,8 +29,8 @@ enum class RequestKind : std::uint8_t {
 // Tutti's, until the collective is over; either may come first.
 template <class H>
 struct Started : engine::Pending {
-  Started(const Native<H>& native, Layouts<H>& layouts, H comm, H world)
-      : keeper(native, layouts, world), call(native, comm, &keeper) {}
+  Started(const Native<H>& native, Layouts<H>& layouts, coll::Collective which, H comm, H world)
+      : keeper(native, layouts, world), call(native, comm, which, &keeper) {}
   // One a call, from where coroutines come from.
   static void* operator new(std::size_t bytes) {
     static_assert(alignof(Started) <= alignof(std::max_align_t));

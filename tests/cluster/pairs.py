@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
 
-pairs.py [--rounds N] [--seconds S] [--nodes auto] [--only Alltoall] [--sizes 8,1024]
+pairs.py [--rounds N] [--seconds S] [--nodes auto|0] [--only Alltoall] [--sizes 8,1024]
          [--rate 1gbit]
     writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall,
     with --rate -nodes-1gbit
+
+With --nodes 0 both sides are the MPI's, and -nodes-control says by how much such figures differ.
+MPIs that spin for each other's cores are left out then.
 
 Run it alone. The hosts share this machine's cores: what is compared is how much work there is, and
 who waits how. It says little of real networks. With a --rate of each host's link, large messages
@@ -36,6 +39,7 @@ SETTINGS: dict[str, dict[str, dict[str, str]]] = {
     },
 }
 BEST = {"openmpi": "told to yield", "mpich": "as it comes", "impi": "told to yield"}
+KINDS = {"1": "-nodes", "auto": "-nodes-auto", "0": "-nodes-control"}  # of records
 LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
 
 
@@ -87,7 +91,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
-    parser.add_argument("--nodes", choices=["1", "auto"], default="1", help="TUTTI_NODES")
+    parser.add_argument("--nodes", choices=[*KINDS], default="1", help="TUTTI_NODES")
     parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
     parser.add_argument("--rate", default="", help="of each host's link, as tc says it: 1gbit")
@@ -101,12 +105,14 @@ def main() -> int:
                 for mpi in [each for each in MAIN if each.name in mpis]:
                     if options.rate and settings != BEST[mpi.name]:
                         continue
+                    if options.nodes == "0" and layout is LAYOUTS[0] and "yield" not in settings:
+                        continue
                     print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
                     variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}
                     points = measure(cluster, mpi, layout, variables, words)
                     run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
                     record["runs"].append(run | {"points": points})
-    kind = "-nodes" if options.nodes == "1" else "-nodes-auto"
+    kind = KINDS[options.nodes]
     kind += f"-{options.only.lower()}" if options.only else ""
     kind += f"-{options.rate}" if options.rate else ""
     print(write(options.results, kind, record, page(record)))

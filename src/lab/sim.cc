@@ -25,6 +25,7 @@ Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
       transports_(transports),
       order_(hosts.size()),
       written_(hosts.size()),
+      offered_(hosts.size()),
       receiving_(hosts.size()),
       desks_(static_cast<int>(hosts.size())),
       suspended_(hosts.size()) {
@@ -93,14 +94,13 @@ void SimProvider::truncation(int, std::size_t, std::size_t) { ++simulator_->mism
 
 // Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
 Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
-  const auto* const at = static_cast<const std::byte*>(buffer);
+  const auto me = static_cast<std::size_t>(rank_);
+  const fabric::Bytes offered(static_cast<const std::byte*>(buffer), bytes);
   const Step call = simulator_->fabric(rank_).first_step();
-  for (const Simulator::Written& written : simulator_->written_[static_cast<std::size_t>(rank_)])
-    simulator_->trespasses_ +=
-        written.call == call && at < written.at + written.bytes && written.at < at + bytes;
-  for (const fabric::Bytes& place : simulator_->receiving_[static_cast<std::size_t>(rank_)])
-    simulator_->trespasses_ +=
-        full && at < place.data() + place.size() && place.data() < at + bytes;
+  simulator_->trespasses_ += simulator_->written_[me].count(offered, call);
+  for (const fabric::Bytes& place : simulator_->receiving_[me])
+    simulator_->trespasses_ += full && Simulator::overlap(place, offered);
+  simulator_->offered_[me].add(offered, call);
   Transport possible[3];
   std::size_t count = 0;
   if (simulator_->transports_.mapped) possible[count++] = Transport::mapped;
@@ -124,12 +124,11 @@ void SimProvider::write(int peer, const Card& card, std::size_t offset, const vo
                         std::size_t bytes) {
   simulator_->trespasses_ += card.transport != Transport::copied;
   const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
-  std::vector<Simulator::Written>& all = simulator_->written_[static_cast<std::size_t>(owner)];
-  const Step call = simulator_->fabric(owner).first_step();
-  std::erase_if(all, [call](const Simulator::Written& written) { return written.call != call; });
-  all.push_back({reinterpret_cast<const std::byte*>(card.address) + offset, bytes, call});
+  auto* const to = reinterpret_cast<std::byte*>(card.address) + offset;
+  simulator_->written_[static_cast<std::size_t>(owner)].add({to, bytes},
+                                                            simulator_->fabric(owner).first_step());
   simulator_->interrupt();
-  std::memcpy(reinterpret_cast<std::byte*>(card.address) + offset, from, bytes);
+  std::memcpy(to, from, bytes);
 }
 
 std::byte* SimProvider::scratch(std::size_t bytes) {

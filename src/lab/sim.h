@@ -8,6 +8,7 @@
 // others run on top of it.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <functional>
 #include <memory>
@@ -115,8 +116,9 @@ class Simulator {
 
   // Mismatched calls noticed so far.
   [[nodiscard]] int mismatches() const { return mismatches_; }
-  // Kernel copies so far of buffers whose card does not allow it, and buffers that were offered
-  // when a peer had written to them in the same call, or, of whole ones, a message could come.
+  // So far: kernel copies of buffers whose card does not allow it; buffers that were offered when a
+  // peer had written to them in the same call, or, of whole ones, a message could come; messages of
+  // memory that another rank has offered.
   [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
@@ -149,13 +151,33 @@ class Simulator {
   int mismatches_ = 0;
   int trespasses_ = 0;
   std::uint64_t schedule_ = 0;
-  // What peers have written to a member's memory in the call that it is in.
-  struct Written {
-    const std::byte* at;
-    std::size_t bytes;
+  // Memory of a rank, in the call that it is in.
+  struct Place {
+    fabric::Bytes bytes;
     Step call;
   };
-  std::vector<std::vector<Written>> written_;  // by rank
+  class Places {
+   public:
+    void add(fabric::Bytes bytes, Step call) {
+      std::erase_if(all_, [call](const Place& place) { return place.call != call; });
+      all_.push_back({bytes, call});
+    }
+    void clear() { all_.clear(); }
+    // How many share a byte with these.
+    [[nodiscard]] int count(fabric::Bytes bytes, Step call) const {
+      return static_cast<int>(std::ranges::count_if(all_, [&](const Place& place) {
+        return place.call == call && overlap(place.bytes, bytes);
+      }));
+    }
+
+   private:
+    std::vector<Place> all_;
+  };
+  [[nodiscard]] static bool overlap(fabric::Bytes one, fabric::Bytes other) {
+    return one.data() < other.data() + other.size() && other.data() < one.data() + one.size();
+  }
+  // What peers have written to, and what peers were offered.
+  std::vector<Places> written_, offered_;  // by rank
   // Where messages that a rank awaits may be written to at any time.
   std::vector<std::vector<fabric::Bytes>> receiving_;  // by rank
   std::vector<fabric::NodeMap> maps_;                  // by rank

@@ -6,9 +6,17 @@
 
 namespace tutti::lab {
 
+void SimWire::check(fabric::Bytes message) {
+  for (int rank = 0; rank < simulator_.ranks(); ++rank)
+    if (rank != rank_)
+      simulator_.trespasses_ += simulator_.offered_[static_cast<std::size_t>(rank)].count(
+          message, simulator_.fabric(rank).first_step());
+}
+
 Ticket SimWire::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
   auto message = std::make_shared<SimMail::Message>();
   message->from = static_cast<const std::byte*>(from);
+  check({message->from, bytes});
   message->bytes = bytes;
   message->whole = whole;
   message->eager = whole == fabric::Whole::no && simulator_.random()() % 2 == 0;
@@ -29,6 +37,7 @@ Ticket SimWire::receive(int member, void* to, std::size_t bytes, fabric::Whole w
                       .bytes = bytes,
                       .whole = whole});
   receiving().push_back({static_cast<const std::byte*>(to), bytes});
+  check(receiving().back());
   // A network writes to the buffer whenever it likes.
   if (simulator_.random()() % 2 == 0) (void)are_done(last_);
   simulator_.interrupt();
@@ -63,6 +72,7 @@ bool SimWire::begin_call() {
   const bool tidy = pending_.empty() && asked_ <= 1;
   asked_ = 0;
   scratch_ = {};
+  simulator_.offered_[static_cast<std::size_t>(rank_)].clear();
   return tidy;
 }
 

@@ -85,6 +85,8 @@ class SimWire {
   [[nodiscard]] std::vector<fabric::Bytes>& receiving() {
     return simulator_.receiving_[static_cast<std::size_t>(rank_)];
   }
+  // Counts it if another rank has offered it.
+  void check(fabric::Bytes message);
   [[nodiscard]] bool are_done(Ticket ticket);
   [[nodiscard]] bool is_done(Pending& pending);
 

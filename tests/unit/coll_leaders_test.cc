@@ -80,7 +80,9 @@ std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19
   if (!simulator.run_ranks(body, &stuck))
     return std::to_string(stuck) + " of " + std::to_string(ranks) + " ranks wait for ever";
   if (simulator.mismatches() != 0) return "a message, or a call, is not what its receiver awaits";
-  if (simulator.trespasses() != 0) return "a buffer was copied that cannot be reached that way";
+  if (simulator.trespasses() != 0)
+    return "a buffer was copied that cannot be reached that way, or a message is of a peer's "
+           "memory";
   if (!tidy) return "messages were left behind";
   return scene.verdict();
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "coll/coll.h"
+#include "lab/sim_wire.h"
 
 namespace tutti::lab {
 namespace {
@@ -141,6 +142,37 @@ TEST(Simulator, CountsOffersOfWhatPeersWriteTo) {
   EXPECT_EQ(write_then_offer(1, false), 1);
   EXPECT_EQ(write_then_offer(0, false), 0) << "next to it";
   EXPECT_EQ(write_then_offer(1, true), 0);
+}
+
+// A network reads and writes by itself, and does not see what becomes of another process's memory.
+TEST(Simulator, CountsMessagesOfAPeersMemory) {
+  std::uint64_t words[3] = {1, 2, 3}, came[3] = {};
+  const auto send = [&](std::size_t first, bool by_owner) {
+    Simulator simulator(std::vector<std::int32_t>{0, 0, 1}, 7, {.copied = false, .staged = false});
+    lab::SimMail mail(3);
+    std::vector<lab::SimWire> wires;
+    for (int rank = 0; rank < 3; ++rank) wires.emplace_back(simulator, mail, rank);
+    EXPECT_TRUE(simulator.run_ranks([&](int rank) -> Task {
+      SimFabric& f = simulator.fabric(rank);
+      lab::SimWire& wire = wires[static_cast<std::size_t>(rank)];
+      const int sender = by_owner ? 0 : 1;
+      f.begin(1);
+      const Step step = f.next_step();
+      if (rank == 0) {
+        const Card card = f.offer(&words[0], 2 * sizeof words[0]);
+        f.post(step, {reinterpret_cast<const std::byte*>(&card), sizeof card});
+      } else if (rank == 1) {
+        co_await f.posted(0, step);
+      } else {
+        co_await wire.done(wire.receive(sender, came, sizeof came[0]));
+      }
+      if (rank == sender) co_await wire.done(wire.send(2, &words[first], sizeof words[0]));
+    }));
+    return simulator.trespasses();
+  };
+  EXPECT_EQ(send(1, false), 1);
+  EXPECT_EQ(send(1, true), 0) << "its own";
+  EXPECT_EQ(send(2, false), 0) << "not offered";
 }
 
 TEST(Simulator, DrawsEveryWayItMay) {

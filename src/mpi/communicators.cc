@@ -270,9 +270,8 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
   native_.comm_rank(comm, &rank);
   std::vector<int> ranks = state.origin->linked_ranks(comm, static_cast<int>(on_node.size()));
   if (ranks.empty() || !gather_members(comm)) return;
-  std::vector<std::int32_t> hosts;
-  for (const int each : ranks) hosts.push_back(shared.hosts()[static_cast<std::size_t>(each)]);
-  fabric::NodeMap map(hosts, rank);
+  const auto membership = shared.membership(std::move(ranks), rank);
+  const fabric::NodeMap& map = membership->map;
   std::vector<int> members;
   for (const int each : map.members(map.node()))
     members.push_back(on_node[static_cast<std::size_t>(each)]);
@@ -287,9 +286,9 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
-  const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(ranks[0]));
+  const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(membership->ranks[0]));
   if (!shared.agree(comm, name, facts, tag)) return;
-  const auto tagged = shared.members(tag, name, std::move(ranks));
+  const auto tagged = shared.members(tag, name, membership);
   const char* why = nullptr;
   if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
   if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";
@@ -298,7 +297,7 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
     return;
   }
   auto links = std::make_unique<engine::Links>(engine::Links{
-      .map = std::move(map),
+      .map = map,
       .messages = shared.messages(state.origin, tagged, true),
       .background_messages = shared.messages(state.origin, tagged, false),
       .any_thread = native_.any_thread_may_call(),

@@ -59,7 +59,7 @@ class Communicators {
   void give_up_world() { (void)make_state(native_.world, Made::alone); }
   // Collective, of the world, in MPI_Finalize: others may wait for a session's nonblocking
   // collective that this rank has under way, before they come.
-  void gather_world() { gather_if_driven(native_.world, *of_world_); }
+  void gather_world() { gather_if_driven(of_world_->links().comm(), *of_world_); }
   void leave_world();
   // Gives the MPI back what the origins of sessions have of it, but for those that are still used.
   // `all`: no communicator of a session is used any more.

@@ -86,8 +86,7 @@ bool TaggedMessages<H>::start(int member, std::size_t bytes, fabric::Whole whole
 template <class H>
 bool TaggedMessages<H>::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
   const int to = rank_of(member);
-  unreceived_.resize(members_->ranks.size());
-  std::uint32_t& unreceived = unreceived_[static_cast<std::size_t>(member)];
+  std::uint32_t& unreceived = unreceived_[member];
   return start(member, bytes, whole, false, [&](std::size_t begin, int count, H* request) {
     unreceived += static_cast<std::uint32_t>(count);
     const bool waits = whole == fabric::Whole::yes || unreceived > limits::unreceived_bytes;
@@ -149,7 +148,7 @@ void TaggedMessages<H>::call_off() {
   members_->spoil();
   int rank = 0;
   native_.comm_rank(comm_, &rank);
-  for (const int other : members_->ranks) {
+  for (const int other : members_->ranks()) {
     H request{};
     if (other == rank ||
         native_.isend(nullptr, 0, native_.byte, other, tag_of_errors_, comm_, &request) != 0)
@@ -162,7 +161,7 @@ template <class H>
 bool TaggedMessages<H>::is_called_off() {
   if (!looking_.has_come()) return false;
   AnyStatus status;
-  const std::vector<int>& ranks = members_->ranks;
+  const std::vector<int>& ranks = members_->ranks();
   for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % ranks.size();
     int flag = 0;
@@ -183,7 +182,7 @@ std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
   waited_ = waits;
   const auto answer = questions_.answer(calls_);
   if (!answer) return {};
-  const auto& ranks = members_->ranks;
+  const auto& ranks = members_->ranks();
   const auto member = std::ranges::find(ranks, answer->rank) - ranks.begin();
   return Stray{static_cast<int>(member), answer->theirs, answer->mine};
 }

@@ -16,6 +16,7 @@
 
 #include "coll/leaders/way.h"
 #include "fabric/messages.h"
+#include "mpi/membership.h"
 #include "mpi/native.h"
 #include "mpi/questions.h"
 #include "os/occasion.h"
@@ -80,15 +81,17 @@ class CallKinds {
   int roots_;  // roots are told apart modulo this; 0: nor are collectives
 };
 
-// A communicator's number, its name, and who its ranks are. The number is given back in the end,
+// A communicator's number, its name, and who its members are. The number is given back in the end,
 // unless messages of it may still come, which must not be taken for another's. Then no later
 // communicator that this rank is in has it.
 struct TaggedMembers {
   Tags& tags;
   int number;
   std::uint64_t name;
-  std::vector<int> ranks;  // of the members, in the communicator over which messages go
+  std::shared_ptr<const Membership> membership;
   std::atomic<bool> spoiled{false};
+
+  [[nodiscard]] const std::vector<int>& ranks() const { return membership->ranks; }
 
   void spoil() { spoiled = tags.spoiled = true; }
   ~TaggedMembers() {
@@ -136,7 +139,7 @@ class TaggedMessages : public fabric::Messages {
     return tag_of_errors_ + (CallKinds::first + kind) * CallKinds::tags;
   }
   [[nodiscard]] int rank_of(int member) const {
-    return members_->ranks[static_cast<std::size_t>(member)];
+    return members_->ranks()[static_cast<std::size_t>(member)];
   }
 
   // A message is one part or several (fabric::Cut).
@@ -163,7 +166,7 @@ class TaggedMessages : public fabric::Messages {
   int kind_ = 0;       // of the call
   fabric::Cut cut_;
   // What was sent to each member since one waited for it to receive that, in bytes.
-  std::vector<std::uint32_t> unreceived_;
+  MemberCounts unreceived_;
   std::deque<Part> parts_;
   std::uint64_t taken_ = 0;  // out of parts_
   CallLog calls_;
@@ -199,6 +202,8 @@ class SharedLinks {
   // that nobody will receive may be on their way: MPICH ends the job.
   void close();
 
+  // Over which messages go, if there are links. The program cannot revoke it.
+  [[nodiscard]] H comm() const { return comm_; }
   // Of each of its ranks; empty: there are no links.
   [[nodiscard]] const std::vector<std::int32_t>& hosts() const { return hosts_; }
   // Which of its ranks those of another communicator are; negative: none; empty: the MPI does not
@@ -245,10 +250,13 @@ class SharedLinks {
   [[nodiscard]] bool agree(H comm, std::uint64_t name, Facts& facts, int& tag);
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
-  // `ranks`: as ranks().
-  [[nodiscard]] std::shared_ptr<TaggedMembers> members(int tag, std::uint64_t name,
-                                                       std::vector<int> ranks) {
-    return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(ranks));
+  // Of a communicator with these members, as ranks(). `rank`: this one's among them.
+  [[nodiscard]] std::shared_ptr<const Membership> membership(std::vector<int> ranks, int rank) {
+    return memberships_.of(std::move(ranks), hosts_, rank);
+  }
+  [[nodiscard]] std::shared_ptr<TaggedMembers> members(
+      int tag, std::uint64_t name, std::shared_ptr<const Membership> membership) {
+    return std::make_shared<TaggedMembers>(tags_, tag, name, std::move(membership));
   }
   // `keeps`: whose links these are.
   [[nodiscard]] std::unique_ptr<fabric::Messages> messages(
@@ -272,6 +280,7 @@ class SharedLinks {
   CallKinds kinds_{0};
   Questions<H> questions_;
   Tags tags_;
+  Memberships memberships_;
   // Communicators, by any links.
   static inline std::atomic<std::uint64_t> named_{0};
 };

@@ -11,7 +11,7 @@ import pytest
 from cluster import Cluster, Result
 from launchers import STAND_IN, Layout, launch
 from rig.mpis import MAIN, OPENMPI, Mpi
-from spanning import SERVED
+from spanning import SERVED, variables
 
 CASES = {
     "too_much": (Layout((2, 2)), {"an error": 4}),
@@ -75,6 +75,12 @@ def run(cluster: Cluster, mpi: Mpi, layout: Layout, case: str) -> Result:
 
 # Of 2 + 2 + 1 ranks: one beside its leader, a leader, both of a host, the only one of a host.
 KILLED = ["1", "2", "2 3", "4"]
+# Of the launcher, where it ends.
+SAYS_WHY = {
+    "openmpi": "prterun has exited due to process rank",
+    "mpich": "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+    "impi": "KILLED BY SIGNAL: 9",
+}
 LOOKING = ("env", "grep", "python3", "sh", "sleep")
 LAUNCHING = ("prterun", "prted")  # Open MPI's
 
@@ -132,6 +138,15 @@ def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None
                 assert mpi is OPENMPI and attempt < 2, result.output
 
 
+@pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 1, 1))], ids=str)
+@pytest.mark.parametrize("what", ["", "world"], ids=["made", "world"])
+def test_revoked(cluster: Cluster, what: str, layout: Layout) -> None:
+    """Open MPI has what is asked for here."""
+    words = [str(OPENMPI.compile("revoke.cc")), *what.split()]
+    result = cluster.run(OPENMPI, layout, words, variables(OPENMPI), 30)
+    assert result.code == 0 and "revoke: 0 wrong" in result.output, result.output
+
+
 @pytest.mark.parametrize("ranks", KILLED)
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> None:
@@ -153,4 +168,7 @@ def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> Non
     assert result.code is not None, result.output
     ends = re.findall(r"ended by (\d+)$", result.output, re.MULTILINE)
     assert ends not in ([], ["0"]), result.output
+    # Of a rank that has peers on its host, one of these may say it first.
+    said = SAYS_WHY[mpi.name] in result.output
+    assert said or re.search(r"tutti: rank \d+ \(process \d+\) ended while", result.output)
     assert "/dev/shm/tutti" not in result.output

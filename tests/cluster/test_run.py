@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tutti run --hosts`: the library and the options reach the ranks of every host."""
+"""`tutti run` on hosts, named or in a file: library and options reach the ranks of every one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cluster import NAMES, Cluster
 from launchers import Layout, launch
-from rig.mpis import MAIN, Mpi
+from rig.mpis import MAIN, OPENMPI, Mpi
 
 COMMAND = Path(sys.executable).parent / "tutti"
 PLACING = {"--host", "-hosts", "-ppn", "--map-by", "-n"}
@@ -33,9 +33,7 @@ def said_by(cluster: Cluster, mpi: Mpi, words: Sequence[str]) -> str:
     return result.output
 
 
-@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
-def test_hosts(cluster: Cluster, mpi: Mpi) -> None:
-    output = said_by(cluster, mpi, ["-n", "3", "--hosts", "tutti-a,tutti-b"])
+def check_three(output: str) -> None:
     for line in (
         "rank 0 of 3 on tutti-a node 0:2, 0 wrong",
         "rank 1 of 3 on tutti-a node 0:2, 0 wrong",
@@ -45,3 +43,17 @@ def test_hosts(cluster: Cluster, mpi: Mpi) -> None:
     assert "3 ranks on 2 nodes" in output
     assert "left to the MPI" not in output
     assert "between nodes: Barrier 8 messages of 0 B in all" in output
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_hosts(cluster: Cluster, mpi: Mpi) -> None:
+    check_three(said_by(cluster, mpi, ["-n", "3", "--hosts", "tutti-a,tutti-b"]))
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_file_of_hosts(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    slots = " slots=" if mpi is OPENMPI else ":"
+    hosts.write_text(f"tutti-a{slots}2\ntutti-b{slots}1\n")
+    option = "--hostfile" if mpi is OPENMPI else "-f"
+    check_three(said_by(cluster, mpi, ["-n", "3", option, str(hosts)]))

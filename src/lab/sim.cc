@@ -26,6 +26,7 @@ Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
       order_(hosts.size()),
       written_(hosts.size()),
       offered_(hosts.size()),
+      mapped_(hosts.size()),
       receiving_(hosts.size()),
       desks_(static_cast<int>(hosts.size())),
       suspended_(hosts.size()) {
@@ -96,11 +97,12 @@ void SimProvider::truncation(int, std::size_t, std::size_t) { ++simulator_->mism
 Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
   const auto me = static_cast<std::size_t>(rank_);
   const fabric::Bytes offered(static_cast<const std::byte*>(buffer), bytes);
-  const Step call = simulator_->fabric(rank_).first_step();
-  simulator_->trespasses_ += simulator_->written_[me].count(offered, call);
+  const SimFabric& fabric = simulator_->fabric(rank_);
+  simulator_->trespasses_ += simulator_->written_[me].count(offered, fabric.first_step());
   for (const fabric::Bytes& place : simulator_->receiving_[me])
     simulator_->trespasses_ += full && Simulator::overlap(place, offered);
-  simulator_->offered_[me].add(offered, call);
+  // What lies between blocks may be anybody's.
+  if (full) simulator_->offered_[me].add(offered, fabric.call());
   Transport possible[3];
   std::size_t count = 0;
   if (simulator_->transports_.mapped) possible[count++] = Transport::mapped;
@@ -109,9 +111,16 @@ Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
   return {reinterpret_cast<std::uint64_t>(buffer), possible[simulator_->random_() % count]};
 }
 
-std::byte* SimProvider::map(int, const Card& card) const {
+std::byte* SimProvider::map(int peer, const Card& card) const {
   simulator_->interrupt();
-  return card.transport == Transport::mapped ? reinterpret_cast<std::byte*>(card.address) : nullptr;
+  if (card.transport != Transport::mapped) return nullptr;
+  auto* const at = reinterpret_cast<std::byte*>(card.address);
+  const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
+  if (owner != rank_)
+    simulator_->mapped_[static_cast<std::size_t>(rank_)].add(
+        simulator_->offered_[static_cast<std::size_t>(owner)].at(at),
+        simulator_->fabric(rank_).call());
+  return at;
 }
 
 void SimProvider::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
@@ -135,6 +144,7 @@ std::byte* SimProvider::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     auto larger = std::make_unique_for_overwrite<std::byte[]>(bytes);
     std::copy_n(scratch_.get(), scratch_bytes_, larger.get());
+    simulator_->give_back({scratch_.get(), scratch_bytes_});
     scratch_ = std::move(larger);
     scratch_bytes_ = bytes;
   }

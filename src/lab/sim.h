@@ -118,7 +118,7 @@ class Simulator {
   [[nodiscard]] int mismatches() const { return mismatches_; }
   // So far: kernel copies of buffers whose card does not allow it; buffers that were offered when a
   // peer had written to them in the same call, or, of whole ones, a message could come; messages of
-  // memory that another rank has offered.
+  // whole buffers that the rank has mapped.
   [[nodiscard]] int trespasses() const { return trespasses_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
@@ -151,22 +151,32 @@ class Simulator {
   int mismatches_ = 0;
   int trespasses_ = 0;
   std::uint64_t schedule_ = 0;
-  // Memory of a rank, in the call that it is in.
+  // Memory of a rank, for as long as `until` is not another number.
   struct Place {
     fabric::Bytes bytes;
-    Step call;
+    std::uint64_t until;
   };
   class Places {
    public:
-    void add(fabric::Bytes bytes, Step call) {
-      std::erase_if(all_, [call](const Place& place) { return place.call != call; });
-      all_.push_back({bytes, call});
+    void add(fabric::Bytes bytes, std::uint64_t until) {
+      std::erase_if(all_, [until](const Place& place) { return place.until != until; });
+      all_.push_back({bytes, until});
     }
     void clear() { all_.clear(); }
+    // It is given back.
+    void drop(fabric::Bytes bytes) {
+      std::erase_if(all_, [bytes](const Place& place) { return overlap(place.bytes, bytes); });
+    }
+    // What begins there; or nothing.
+    [[nodiscard]] fabric::Bytes at(const std::byte* begin) const {
+      for (const Place& place : all_)
+        if (place.bytes.data() == begin) return place.bytes;
+      return {};
+    }
     // How many share a byte with these.
-    [[nodiscard]] int count(fabric::Bytes bytes, Step call) const {
+    [[nodiscard]] int count(fabric::Bytes bytes, std::uint64_t until) const {
       return static_cast<int>(std::ranges::count_if(all_, [&](const Place& place) {
-        return place.call == call && overlap(place.bytes, bytes);
+        return place.until == until && overlap(place.bytes, bytes);
       }));
     }
 
@@ -174,10 +184,17 @@ class Simulator {
     std::vector<Place> all_;
   };
   [[nodiscard]] static bool overlap(fabric::Bytes one, fabric::Bytes other) {
-    return one.data() < other.data() + other.size() && other.data() < one.data() + one.size();
+    return !one.empty() && !other.empty() && one.data() < other.data() + other.size() &&
+           other.data() < one.data() + one.size();
   }
-  // What peers have written to, and what peers were offered.
-  std::vector<Places> written_, offered_;  // by rank
+  // By rank: what peers have written to, until the next stage; whole buffers that it has offered,
+  // and those of peers that it has mapped, until the next call.
+  std::vector<Places> written_, offered_, mapped_;
+  // Memory is given back, and may be anybody's.
+  void give_back(fabric::Bytes bytes) {
+    for (auto* all : {&offered_, &mapped_})
+      for (Places& places : *all) places.drop(bytes);
+  }
   // Where messages that a rank awaits may be written to at any time.
   std::vector<std::vector<fabric::Bytes>> receiving_;  // by rank
   std::vector<fabric::NodeMap> maps_;                  // by rank

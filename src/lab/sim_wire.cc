@@ -7,10 +7,8 @@
 namespace tutti::lab {
 
 void SimWire::check(fabric::Bytes message) {
-  for (int rank = 0; rank < simulator_.ranks(); ++rank)
-    if (rank != rank_)
-      simulator_.trespasses_ += simulator_.offered_[static_cast<std::size_t>(rank)].count(
-          message, simulator_.fabric(rank).first_step());
+  simulator_.trespasses_ += simulator_.mapped_[static_cast<std::size_t>(rank_)].count(
+      message, simulator_.fabric(rank_).call());
 }
 
 Ticket SimWire::send(int member, const void* from, std::size_t bytes, fabric::Whole whole) {
@@ -71,8 +69,10 @@ void SimWire::truncation(int, std::size_t, std::size_t) { ++simulator_.mismatche
 bool SimWire::begin_call() {
   const bool tidy = pending_.empty() && asked_ <= 1;
   asked_ = 0;
+  simulator_.give_back(scratch_);
   scratch_ = {};
   simulator_.offered_[static_cast<std::size_t>(rank_)].clear();
+  simulator_.mapped_[static_cast<std::size_t>(rank_)].clear();
   return tidy;
 }
 

@@ -85,7 +85,7 @@ class SimWire {
   [[nodiscard]] std::vector<fabric::Bytes>& receiving() {
     return simulator_.receiving_[static_cast<std::size_t>(rank_)];
   }
-  // Counts it if another rank has offered it.
+  // Counts it if some of it is a peer's.
   void check(fabric::Bytes message);
   [[nodiscard]] bool are_done(Ticket ticket);
   [[nodiscard]] bool is_done(Pending& pending);

@@ -374,8 +374,13 @@ void Communicators<H>::gather_if_driven(H comm, Origin<H>& origin) {
 template <class H>
 void Communicators<H>::making(H comm) {
   if (comm == native_.null_comm) return;
-  const auto* const state = static_cast<State*>(state_of(comm, false));
-  if (state != nullptr && state->name != 0) gather_if_driven(comm, *state->origin);
+  auto* const state = static_cast<State*>(state_of(comm, false));
+  if (state == nullptr || state->name == 0) return;
+  {
+    const std::lock_guard lock(settling_);
+    if (state->revoked) return;  // some MPIs end no call on it
+  }
+  gather_if_driven(comm, *state->origin);
 }
 
 template <class H>

@@ -134,13 +134,14 @@ class Front {
   LeftCalls<H> left_calls{native};
 
  private:
-  // Whether the communicator leaves all nonblocking calls to the MPI, which has been noted. Nothing
-  // is made for one then: that would take longer than to find it out.
+  // Whether the members of the communicator have met, and all of its nonblocking calls are the
+  // MPI's (which has been noted), or the MPI is not there. To make anything for one would take
+  // longer than to find that out.
   [[nodiscard]] bool starts_none(Collective collective, H comm) {
     if (!life.is_ready() || world.in_finalize() || comm == native.null_comm) return true;
     const CommState* state = communicators.state_of(comm, false);
     if (state == nullptr || state->team == nullptr || !state->team->spans_nodes() ||
-        state->team->performs(collective, false))
+        state->team->revoked() || state->team->performs(collective, false))
       return false;
     answers.leave(collective, false, engine::several_nodes);
     return true;

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 from cluster import Cluster, Result
@@ -75,11 +77,11 @@ def run(cluster: Cluster, mpi: Mpi, layout: Layout, case: str) -> Result:
 
 # Of 2 + 2 + 1 ranks: one beside its leader, a leader, both of a host, the only one of a host.
 KILLED = ["1", "2", "2 3", "4"]
-# Of the launcher, where it ends.
+# What the launcher says, where it ends.
 SAYS_WHY = {
-    "openmpi": "prterun has exited due to process rank",
-    "mpich": "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-    "impi": "KILLED BY SIGNAL: 9",
+    "openmpi": r"prterun (has exited due to|noticed that) process rank",
+    "mpich": r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+    "impi": r"KILLED BY SIGNAL: 9",
 }
 LOOKING = ("env", "grep", "python3", "sh", "sleep")
 LAUNCHING = ("prterun", "prted")  # Open MPI's
@@ -140,11 +142,18 @@ def test_fatal_errors_end_the_job(cluster: Cluster, mpi: Mpi, case: str) -> None
 
 @pytest.mark.parametrize("layout", [Layout((2, 2)), Layout((1, 1, 1))], ids=str)
 @pytest.mark.parametrize("what", ["", "world"], ids=["made", "world"])
-def test_revoked(cluster: Cluster, what: str, layout: Layout) -> None:
+def test_revoked(cluster: Cluster, what: str, layout: Layout, tmp_path: Path) -> None:
     """Open MPI has what is asked for here."""
+    report = tmp_path / "report.json"
     words = [str(OPENMPI.compile("revoke.cc")), *what.split()]
-    result = cluster.run(OPENMPI, layout, words, variables(OPENMPI), 30)
+    options = variables(OPENMPI, TUTTI_REPORT=str(report))
+    result = cluster.run(OPENMPI, layout, words, options, 30)
     assert result.code == 0 and "revoke: 0 wrong" in result.output, result.output
+    if what:
+        return  # there is no report where the world was revoked
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls["Allreduce"]["messages"] > 0
+    assert "the program has revoked the communicator" in calls["Barrier"]["reasons"]
 
 
 @pytest.mark.parametrize("ranks", KILLED)
@@ -169,6 +178,6 @@ def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> Non
     ends = re.findall(r"ended by (\d+)$", result.output, re.MULTILINE)
     assert ends not in ([], ["0"]), result.output
     # Of a rank that has peers on its host, one of these may say it first.
-    said = SAYS_WHY[mpi.name] in result.output
-    assert said or re.search(r"tutti: rank \d+ \(process \d+\) ended while", result.output)
+    says_why = rf"{SAYS_WHY[mpi.name]}|tutti: rank \d+ \(process \d+\) ended while"
+    assert re.search(says_why, result.output), result.output
     assert "/dev/shm/tutti" not in result.output

@@ -126,12 +126,15 @@ TEST(Across, GivesTheSequentialResult) {
   }
 }
 
-// Each message is there after so many looks.
+// Each message is there after so many looks. It counts the yields between them.
 class SlowMessages : public PipeMessages {
  public:
   SlowMessages(Wires& wires, int ranks, int rank, int looks)
       : PipeMessages(wires, ranks, rank, true), looks_(looks) {}
+  [[nodiscard]] int yields() const { return yields_; }
   State test_oldest() override {
+    if (looked_ > 0) yields_ += g_yields - yields_before_;
+    yields_before_ = g_yields;
     if (++looked_ <= looks_) return State::pending;
     looked_ = 0;
     State state = State::pending;
@@ -141,6 +144,7 @@ class SlowMessages : public PipeMessages {
 
  private:
   int looks_, looked_ = 0;
+  int yields_before_ = 0, yields_ = 0;
 };
 
 // How often rank 0 gives its core away in a Barrier of two nodes with so many ranks each, in which
@@ -162,10 +166,9 @@ int yields_of_a_barrier(int ranks_per_node, int looks) {
     if (ranks_per_node > 1) RANK_CHECK(::sched_setaffinity(0, sizeof one, &one) == 0);
     wires.become(self.rank);
     auto messages = std::make_shared<SlowMessages>(wires, self.size, self.rank, looks);
-    auto team = team_across(self, wires, hosts, false, false, false, std::move(messages));
-    const int before = g_yields;
+    auto team = team_across(self, wires, hosts, false, false, false, messages);
     RANK_CHECK(team->run(Collective::barrier, {}) == ErrorCode::none);
-    const int given = g_yields - before;
+    const int given = messages->yields();
     if (self.rank == 0) RANK_CHECK(::write(yields[1], &given, sizeof given) == sizeof given);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;

@@ -146,8 +146,9 @@ TEST(Simulator, CountsOffersOfWhatPeersWriteTo) {
 
 // A network reads and writes by itself, and does not see what becomes of another process's memory.
 TEST(Simulator, CountsMessagesOfAPeersMemory) {
-  std::uint64_t words[3] = {1, 2, 3}, came[3] = {};
-  const auto send = [&](std::size_t first, bool by_owner) {
+  std::uint64_t words[3] = {1, 2, 3}, other = 0;
+  enum Way : std::uint8_t { sends, receives };
+  const auto trespasses = [&](Way way, std::size_t first, bool by_owner) {
     Simulator simulator(std::vector<std::int32_t>{0, 0, 1}, 7, {.copied = false, .staged = false});
     lab::SimMail mail(3);
     std::vector<lab::SimWire> wires;
@@ -155,24 +156,33 @@ TEST(Simulator, CountsMessagesOfAPeersMemory) {
     EXPECT_TRUE(simulator.run_ranks([&](int rank) -> Task {
       SimFabric& f = simulator.fabric(rank);
       lab::SimWire& wire = wires[static_cast<std::size_t>(rank)];
-      const int sender = by_owner ? 0 : 1;
+      const int member = by_owner ? 0 : 1;
       f.begin(1);
       const Step step = f.next_step();
       if (rank == 0) {
         const Card card = f.offer(&words[0], 2 * sizeof words[0]);
         f.post(step, {reinterpret_cast<const std::byte*>(&card), sizeof card});
+        f.begin_stage();  // of the same call
       } else if (rank == 1) {
-        co_await f.posted(0, step);
-      } else {
-        co_await wire.done(wire.receive(sender, came, sizeof came[0]));
+        Card card;
+        std::memcpy(&card, co_await f.posted(0, step), sizeof card);
+        EXPECT_NE(f.map(0, card), nullptr);
       }
-      if (rank == sender) co_await wire.done(wire.send(2, &words[first], sizeof words[0]));
+      constexpr std::size_t bytes = sizeof words[0];
+      if (rank == member)
+        co_await wire.done(way == sends ? wire.send(2, &words[first], bytes)
+                                        : wire.receive(2, &words[first], bytes));
+      if (rank == 2)
+        co_await wire.done(way == sends ? wire.receive(member, &other, bytes)
+                                        : wire.send(member, &other, bytes));
     }));
     return simulator.trespasses();
   };
-  EXPECT_EQ(send(1, false), 1);
-  EXPECT_EQ(send(1, true), 0) << "its own";
-  EXPECT_EQ(send(2, false), 0) << "not offered";
+  for (const Way way : {sends, receives}) {
+    EXPECT_EQ(trespasses(way, 1, false), 1);
+    EXPECT_EQ(trespasses(way, 1, true), 0) << "its own";
+    EXPECT_EQ(trespasses(way, 2, false), 0) << "not mapped";
+  }
 }
 
 TEST(Simulator, DrawsEveryWayItMay) {

@@ -71,6 +71,9 @@ def cases() -> list[object]:
                 # Intel MPI's own Allreduces of several threads hang there, without Tutti, too.
                 if mpi is INTEL and layout is UNEQUAL and what == "threads 4":
                     continue
+                # It ends the job by an assertion, without Tutti, too.
+                if mpi is INTEL and what == "alive 1500":
+                    continue
                 quick = layout is short and mpi is MPICH
                 marks = [] if quick else [pytest.mark.whole]
                 name = f"{mpi.name} {layout} {what}"

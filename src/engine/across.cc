@@ -15,8 +15,6 @@
 namespace tutti::engine {
 namespace {
 
-constexpr auto algorithm_of = coll::leaders::algorithm_of<fabric::NodeFabric, fabric::MessageWire>;
-
 // Each leader sends messages to the next node and receives as many from the node before, two of
 // them under way at any time: so pipelines pass large vectors on, and the answer of a receiver
 // comes behind what is on its way. That is done by turns with each message as one and in parts, and
@@ -61,10 +59,6 @@ fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::Messa
 }
 
 }  // namespace
-
-bool Across::performs(coll::Collective collective, bool blocking) const {
-  return algorithm_of(collective) != nullptr && (blocking || starts_);
-}
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {
   // Late reductions gather all operands, which mostly takes longer than the MPI does.

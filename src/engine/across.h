@@ -28,11 +28,9 @@ class Across {
         strict_(links.strict),
         contested_(links.contested),
         shares_cores_(links.shares_cores),
-        starts_(links.starts),
         background_{map_, std::move(links.background_messages), links.any_thread, links.way} {}
 
   [[nodiscard]] const fabric::NodeMap& map() const { return map_; }
-  [[nodiscard]] bool performs(coll::Collective collective, bool blocking) const;
   [[nodiscard]] bool performs(coll::Collective collective, const coll::Work& work) const;
   // Whether blocking calls may be the MPI's, and whether members compare theirs.
   [[nodiscard]] bool is_contested() const { return contested_; }
@@ -82,7 +80,7 @@ class Across {
   fabric::MessageWire wire_;
   fabric::NodeFabric& fabric_;
   const choice::Plans& plans_;
-  bool strict_, contested_, shares_cores_, starts_;
+  bool strict_, contested_, shares_cores_;
   std::unordered_map<std::uint32_t, choice::Contest> contests_;
   progress::OtherNodes background_;
 };

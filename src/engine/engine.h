@@ -82,11 +82,9 @@ class Team {
     return run(collective, own);
   }
 
-  // Whether run() can perform a checked call; the same on all members. A team of one node can all.
-  // The first says of a call whose arguments are not known yet that the second may be asked.
-  [[nodiscard]] bool performs(Collective collective, bool blocking) const {
-    return !spans_nodes_ || performs_across(collective, blocking);
-  }
+  // Whether run() can perform a checked call, and whether it takes nonblocking ones at all; the
+  // same on all members. A team of one node can all.
+  [[nodiscard]] bool starts_nonblocking() const { return starts_nonblocking_; }
   [[nodiscard]] bool performs(Collective collective, const coll::Work& work) const {
     return !spans_nodes_ || performs_across(collective, work);
   }
@@ -139,22 +137,23 @@ class Team {
   [[nodiscard]] virtual const Account& account_so_far() const = 0;
 
  protected:
-  Team(std::shared_ptr<Node> node, int rank, int size, bool has_devices, bool spans_nodes)
+  Team(std::shared_ptr<Node> node, int rank, int size, bool has_devices, bool spans_nodes,
+       bool starts_nonblocking)
       : node_(std::move(node)),
         rank_(rank),
         size_(size),
         has_devices_(has_devices),
-        spans_nodes_(spans_nodes) {}
+        spans_nodes_(spans_nodes),
+        starts_nonblocking_(starts_nonblocking) {}
 
  private:
   // For a team that spans nodes.
-  [[nodiscard]] virtual bool performs_across(Collective collective, bool blocking) const = 0;
   [[nodiscard]] virtual bool performs_across(Collective collective,
                                              const coll::Work& work) const = 0;
 
   const std::shared_ptr<Node> node_;
   const int rank_, size_;  // of the whole team
-  const bool has_devices_, spans_nodes_;
+  const bool has_devices_, spans_nodes_, starts_nonblocking_;
   std::atomic<bool> disbanded_{false};
 };
 

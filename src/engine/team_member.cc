@@ -128,7 +128,7 @@ TeamMember::TeamMember(std::shared_ptr<Node> own, std::uint64_t slice, std::vect
                        int rank, bool has_devices, std::unique_ptr<Links> links)
     : Team(std::move(own), links != nullptr ? links->map.rank() : rank,
            links != nullptr ? links->map.size() : static_cast<int>(members.size()), has_devices,
-           links != nullptr),
+           links != nullptr, links == nullptr || links->starts),
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node()->segment(), slice_, desks_each * members_.size())),

@@ -52,9 +52,6 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   [[nodiscard]] std::uint32_t starts() const {
     return static_cast<std::uint32_t>(background_->leaving.number());
   }
-  [[nodiscard]] bool performs_across(Collective collective, bool blocking) const override {
-    return across_->performs(collective, blocking);
-  }
   [[nodiscard]] bool performs_across(Collective collective, const coll::Work& work) const override {
     return across_->performs(collective, work);
   }

@@ -80,8 +80,7 @@ class Front {
   }
   template <class Bytes>
   [[nodiscard, gnu::always_inline]] bool find_team(Call<H>& call, Bytes bytes) {
-    if (!life.is_ready()) return false;
-    if (world.in_finalize() || call.site.comm == native.null_comm) return false;
+    if (!looks_at(call.site.comm)) return false;
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, not_met);
     if (state->team == nullptr) [[unlikely]] {
@@ -91,9 +90,6 @@ class Front {
       if (state->team == nullptr) return leave(call, state->why);
     }
     if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
-    if (state->team->spans_nodes() && !state->team->performs(call.collective, call.blocking()))
-        [[unlikely]]
-      return leave(call, engine::several_nodes);
     call.team = state->team.get();
     call.rank = call.team->rank();
     call.size = call.team->size();
@@ -134,14 +130,17 @@ class Front {
   LeftCalls<H> left_calls{native};
 
  private:
-  // Whether the members of the communicator have met, and all of its nonblocking calls are the
-  // MPI's (which has been noted), or the MPI is not there. To make anything for one would take
-  // longer than to find that out.
+  // False: calls on it are the MPI's, and are not even noted.
+  [[nodiscard]] bool looks_at(H comm) {
+    return life.is_ready() && !world.in_finalize() && comm != native.null_comm;
+  }
+  // Whether the communicator has a team that leaves all nonblocking calls to the MPI, which has
+  // been noted. To make anything for one would take longer than to find that out. (No nonblocking
+  // call gives a communicator such a team.)
   [[nodiscard]] bool starts_none(Collective collective, H comm) {
-    if (!life.is_ready() || world.in_finalize() || comm == native.null_comm) return true;
-    const CommState* state = communicators.state_of(comm, false);
-    if (state == nullptr || state->team == nullptr || !state->team->spans_nodes() ||
-        state->team->revoked() || state->team->performs(collective, false))
+    const CommState* state = looks_at(comm) ? communicators.state_of(comm, false) : nullptr;
+    if (state == nullptr || state->team == nullptr || state->team->starts_nonblocking() ||
+        state->team->revoked())
       return false;
     answers.leave(collective, false, engine::several_nodes);
     return true;

@@ -31,14 +31,15 @@ from rig.mpis import LIBRARY, MAIN, Mpi
 
 SIZES = [8, 1024, 65536, 1 << 20]
 # As each MPI comes, and told to yield its core in a wait.
+SPINNING, YIELDING = "as it comes", "told to yield"
 SETTINGS: dict[str, dict[str, dict[str, str]]] = {
-    "as it comes": {"openmpi": {}, "mpich": {}, "impi": {}},
-    "told to yield": {
+    SPINNING: {"openmpi": {}, "mpich": {}, "impi": {}},
+    YIELDING: {
         "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
         "impi": {"I_MPI_WAIT_MODE": "1"},
     },
 }
-BEST = {"openmpi": "told to yield", "mpich": "as it comes", "impi": "told to yield"}
+BEST = {"openmpi": YIELDING, "mpich": SPINNING, "impi": YIELDING}
 KINDS = {"1": "-nodes", "auto": "-nodes-auto", "0": "-nodes-control"}  # of records
 LAYOUTS = [Layout((2, 2, 2, 2)), Layout((1, 1))]
 
@@ -105,7 +106,7 @@ def main() -> int:
                 for mpi in [each for each in MAIN if each.name in mpis]:
                     if options.rate and settings != BEST[mpi.name]:
                         continue
-                    if options.nodes == "0" and layout is LAYOUTS[0] and "yield" not in settings:
+                    if options.nodes == "0" and layout is LAYOUTS[0] and settings == SPINNING:
                         continue
                     print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
                     variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 from cluster import Cluster
 from launchers import Layout
+from rig.memory import why_too_little
 from rig.mpis import INTEL, MPICH, OPENMPI, Mpi
 from spanning import ALONE, variables
 
@@ -32,9 +32,8 @@ CASES = [
 def test_large_counts(
     cluster: Cluster, mpi: Mpi, layout: Layout, what: str, tmp_path: Path
 ) -> None:
-    memory = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
-    if memory and int(memory[1]) < 14 << 20:
-        pytest.skip(f"only {int(memory[1]) >> 20} GiB of memory are free")
+    if why := why_too_little(14):
+        pytest.skip(why)
     report = tmp_path / "report.json"
     words = [str(mpi.compile("large.cc")), what]
     result = cluster.run(mpi, layout, words, variables(mpi, TUTTI_REPORT=str(report)), limit_s=240)

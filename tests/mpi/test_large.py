@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
+from rig.memory import why_too_little
 from rig.mpis import INTEL, MPICH, MPICH_ABI, OPENMPI, Mpi
 from test_conformance import RUNGS
 
@@ -15,9 +15,8 @@ pytestmark = pytest.mark.alone
 
 
 def large(mpi: Mpi, what: str, rung: str, tmp_path: Path) -> None:
-    memory = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
-    if memory and int(memory[1]) < 6 << 20:
-        pytest.skip(f"only {int(memory[1]) >> 20} GiB of memory are free")
+    if why := why_too_little(6):
+        pytest.skip(why)
     report = tmp_path / "report.json"
     options = {"TUTTI_MEMORY": RUNGS[rung], "TUTTI_REPORT": str(report)}
     result = mpi.run(2, [str(mpi.compile("large.cc")), what], options)

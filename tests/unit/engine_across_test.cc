@@ -255,8 +255,8 @@ TEST(Across, LeavesTheMpiWhatItDoesFaster) {
     Wires wires(ranks);
     const Endings endings = fork_ranks(ranks, [&](Rank& self) {
       auto team = team_across(self, wires, hosts, false, false, true, nullptr, shares_cores);
-      RANK_CHECK(team->performs(Collective::allreduce, true));
-      RANK_CHECK(!team->performs(Collective::allreduce, false));
+      RANK_CHECK(team->performs(Collective::allreduce, Work{}));
+      RANK_CHECK(!team->starts_nonblocking());
       // Sizes have contests of their own, which end after four calls of the slow side or twenty; or
       // 36, where a short run does not say that the MPI is faster.
       RANK_CHECK(turns_of_the_mpi(*team, 100, 1, 30'000) <= 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives that members on several nodes have algorithms for.
+// The algorithm of each collective for members on several nodes.
 #pragma once
 
 #include "coll/leaders/allgather.h"
@@ -18,7 +18,6 @@
 
 namespace tutti::coll::leaders {
 
-// nullptr: there is none.
 template <Fabric F, Wire W>
 constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work&) {
   switch (collective) {
@@ -54,12 +53,10 @@ constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work
       return scan<F, W>;
     case Collective::exscan:
       return exscan<F, W>;
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
-// Of a collective that has an algorithm.
 template <Fabric F, Wire W>
 Task run(Members<F, W>& all, Collective collective, const Work& work) {
   if (work.operands != nullptr) return late(all, collective, work);

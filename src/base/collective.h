@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-#define TUTTI_BARRIER(name, Name) TUTTI_COLLECTIVE(name, Name, false, )
+#define TUTTI_BARRIER(name, Name) TUTTI_COLLECTIVE(name, Name, none, nothing, )
 
 enum class Collective : std::uint8_t {
 #define TUTTI_COLLECTIVE(name, Name, ...) name,
@@ -31,37 +31,50 @@ inline constexpr int collective_count = 0
   return index < std::size_t{collective_count} ? names[index] : "?";
 }
 
-[[nodiscard]] constexpr bool is_rooted(Collective collective) {
-  constexpr bool rooted[] = {
-#define TUTTI_COLLECTIVE(name, Name, rooted, ...) rooted,
+// What the root does, if one member is that; and what members get of all operands: the whole, a
+// part each, or what the ranks up to theirs give.
+enum class Root : std::uint8_t { none, sends, receives };
+enum class Computed : std::uint8_t { nothing, whole, parts, prefixes };
+
+[[nodiscard]] constexpr Root root_of(Collective collective) {
+  constexpr Root roots[] = {
+#define TUTTI_COLLECTIVE(name, Name, root, ...) Root::root,
 #include "base/collectives.def"
 #undef TUTTI_COLLECTIVE
   };
-  return rooted[static_cast<std::size_t>(collective)];
+  return roots[static_cast<std::size_t>(collective)];
+}
+
+[[nodiscard]] constexpr Computed computed_by(Collective collective) {
+  constexpr Computed computed[] = {
+#define TUTTI_COLLECTIVE(name, Name, root, computed, ...) Computed::computed,
+#include "base/collectives.def"
+#undef TUTTI_COLLECTIVE
+  };
+  return computed[static_cast<std::size_t>(collective)];
+}
+
+[[nodiscard]] constexpr bool is_rooted(Collective collective) {
+  return root_of(collective) != Root::none;
 }
 
 // Whether it combines operands.
 [[nodiscard]] constexpr bool computes(Collective collective) {
-  switch (collective) {
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-    case Collective::scan:
-    case Collective::exscan:
-      return true;
-    default:
-      return false;
-  }
+  return computed_by(collective) != Computed::nothing;
 }
 
 [[nodiscard]] constexpr bool is_scan(Collective collective) {
-  return collective == Collective::scan || collective == Collective::exscan;
+  return computed_by(collective) == Computed::prefixes;
 }
 
 // Whether each member gets a part of the result.
 [[nodiscard]] constexpr bool scatters_result(Collective collective) {
-  return collective == Collective::reduce_scatter || collective == Collective::reduce_scatter_block;
+  return computed_by(collective) == Computed::parts;
+}
+
+// Whether nobody is through before all have come.
+[[nodiscard]] constexpr bool all_wait_for_all(Collective collective) {
+  return !is_rooted(collective) && !is_scan(collective);
 }
 
 #undef TUTTI_BARRIER

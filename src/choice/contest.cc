@@ -104,21 +104,4 @@ std::size_t least_computed_apart(Collective collective) {
                                           : limits::summed_apart_bytes;
 }
 
-bool all_wait_for_all(Collective collective) {
-  switch (collective) {
-    case Collective::barrier:
-    case Collective::allreduce:
-    case Collective::allgather:
-    case Collective::allgatherv:
-    case Collective::alltoall:
-    case Collective::alltoallv:
-    case Collective::alltoallw:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace tutti::choice

@@ -35,10 +35,6 @@
 
 namespace tutti::choice {
 
-// Whether each member waits for all others. Then the least of the members' times counts, and
-// otherwise the most.
-[[nodiscard]] bool all_wait_for_all(Collective collective);
-
 // Where each node has one member: from how many bytes on Tutti computes what must always be
 // computed by the same side.
 [[nodiscard]] std::size_t least_computed_apart(Collective collective);
@@ -72,8 +68,8 @@ class Contest {
   Contest(Collective collective, bool shares_cores)
       : all_wait_(all_wait_for_all(collective)), together_(!all_wait_ || shares_cores) {}
 
-  // Whether the members are to agree on times() before the next call: on the least of each, or on
-  // the most.
+  // Whether the members are to agree on times() before the next call: on the least of each where
+  // each member waits for all others, and otherwise on the most.
   [[nodiscard]] bool is_due() const { return due_; }
   [[nodiscard]] bool counts_least() const { return all_wait_; }
   [[nodiscard]] const Times& times() const { return times_; }

@@ -109,6 +109,9 @@ inline constexpr std::size_t wire_start_bytes = 8 * kib;
 // twice as long.
 inline constexpr std::size_t shared_piece_starts = 6;
 inline constexpr std::size_t shared_wire_piece_bytes = 256 * kib;
+// The operand of a nonblocking collective between nodes is copied in the call, if it has so few
+// bytes: a few elements, of which programs change some before the call has ended.
+inline constexpr std::size_t kept_operand_bytes = 64;
 // An Allreduce is exchanged whole, in as few messages as can be, as long as all rounds together
 // carry few bytes; a larger one in halves, in twice as many messages; and one that has many for
 // each node in slices, one a node, along a ring, where the transfers overlap with what is done on

@@ -24,20 +24,10 @@ inline void copy_block(const Block& to, const Block& from) {
 
 // False: more is sent than there is room for; nothing was done.
 [[nodiscard]] inline bool run_alone(Collective collective, const Work& work) {
-  switch (collective) {
-    case Collective::barrier:
-    case Collective::bcast:
-    case Collective::exscan:  // whose first result is undefined
-      return true;
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-    case Collective::scan:
-      if (work.send != work.recv) reduce::copy(work.recv, work.send, work.bytes());
-      return true;
-    default:
-      break;
+  if (computes(collective)) {  // but the first result of an Exscan is undefined
+    if (collective != Collective::exscan && work.send != work.recv)
+      reduce::copy(work.recv, work.send, work.bytes());
+    return true;
   }
   if (work.out.empty() || work.in.empty()) return true;  // in place
   const Block &from = work.out[0], &to = work.in[0];

@@ -58,17 +58,8 @@ choice::Learner::Choice choose_stores(choice::Learner& learner, Collective colle
 
 // Collectives in which one member's buffer decides for all, and whose buffer that is.
 int who_decides(Collective collective, const coll::Work& work) {
-  switch (collective) {
-    case Collective::bcast:
-      return work.root;
-    case Collective::reduce:
-    case Collective::allreduce:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-      return 0;
-    default:
-      return -1;
-  }
+  if (collective == Collective::bcast) return work.root;
+  return computes(collective) && !is_scan(collective) ? 0 : -1;
 }
 
 }  // namespace

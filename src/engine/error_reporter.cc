@@ -45,36 +45,26 @@ const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
 bool sends_too_much(std::uint64_t theirs, std::uint64_t mine, int peer, int rank) {
   const CallSignature call = CallSignature::decode(mine);
   CallSignature sent = CallSignature::decode(theirs);
-  if (theirs == 0 || sent.bytes <= call.bytes) return false;
+  if (theirs == 0 || computes(call.collective) || sent.bytes <= call.bytes) return false;
   sent.bytes = call.bytes;
   if (sent.encode() != call.encode()) return false;
-  switch (call.collective) {
-    case coll::Collective::gather:
-      return rank == call.root;
-    case coll::Collective::bcast:
-    case coll::Collective::scatter:
+  switch (root_of(call.collective)) {
+    case Root::sends:
       return peer == call.root;
-    case coll::Collective::allgather:
-    case coll::Collective::allgatherv:
-    case coll::Collective::alltoall:
+    case Root::receives:
+      return rank == call.root;
+    case Root::none:
       return true;
-    default:
-      return false;
   }
+  return false;
 }
 
 }  // namespace
 
 bool only_sends(coll::Collective collective, int rank, int root) {
-  switch (collective) {
-    case coll::Collective::gather:
-    case coll::Collective::gatherv:
-      return rank != root;
-    case coll::Collective::bcast:
-      return rank == root;
-    default:
-      return false;
-  }
+  if (computes(collective)) return false;
+  if (root_of(collective) == Root::receives) return rank != root;
+  return collective == coll::Collective::bcast && rank == root;
 }
 
 int ErrorReporter::world_rank(int member) const {

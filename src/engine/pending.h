@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "choice/learned.h"
+#include "choice/limits.h"
 #include "engine/error_code.h"
 #include "progress/operation.h"
 
@@ -19,6 +22,8 @@ struct Choices {
 struct Pending : progress::Operation {
   Choices choices;
   ErrorCode error_code = ErrorCode::peer_error;  // of one that has not succeeded
+  // A copy of an operand of few bytes, where members are on several nodes.
+  alignas(std::max_align_t) std::array<std::byte, limits::kept_operand_bytes> operand;
 };
 
 }  // namespace tutti::engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
@@ -408,8 +409,19 @@ void TeamMember::end_start() {
   fabric::Upkeep::after_call(starts(), !driver().thread_begins(background_->queue));
 }
 
+// So the call has read it. A chain of nodes reads it when it has heard of those before, and some
+// programs have changed it by then, though MPI forbids that (DOLFINx 0.5, after MPI_Iexscan).
+void TeamMember::keep_operand(Pending& pending) {
+  coll::Work& work = pending.work;
+  if (!computes(pending.collective) || work.send == work.recv) return;
+  if (work.bytes() == 0 || work.bytes() > pending.operand.size()) return;
+  std::memcpy(pending.operand.data(), work.send, work.bytes());
+  work.send = pending.operand.data();
+}
+
 void TeamMember::start(Pending& pending) {
   coll::Work& work = pending.work;
+  if (across_ != nullptr) keep_operand(pending);
   work.order = order_;
   pending.number = background_->leaving.number();
   pending.call = CallSignature{pending.collective, work.root, work.op, work.bytes()}.encode();

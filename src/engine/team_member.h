@@ -91,6 +91,7 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
     progress::InOrderQueue queue;
     Leaving leaving;
   };
+  static void keep_operand(Pending& pending);
   void fall(Pending& first);
   void publish(std::uint64_t call);
 

@@ -95,10 +95,10 @@ using namespace tutti::mpi;
 #define TUTTI_BARRIER(name, Name)     \
   TUTTI_FUNCTION(MPI_##Name, name, 1) \
   TUTTI_FUNCTION(MPI_I##name, i##name, 2)
-#define TUTTI_COLLECTIVE(name, Name, rooted, arguments, more, ...) \
-  TUTTI_FUNCTION(MPI_##Name, name, arguments)                      \
-  TUTTI_FUNCTION(MPI_##Name##_c, large.name, arguments)            \
-  TUTTI_FUNCTION(MPI_I##name, started.name, more)                  \
+#define TUTTI_COLLECTIVE(name, Name, root, computed, arguments, more, ...) \
+  TUTTI_FUNCTION(MPI_##Name, name, arguments)                              \
+  TUTTI_FUNCTION(MPI_##Name##_c, large.name, arguments)                    \
+  TUTTI_FUNCTION(MPI_I##name, started.name, more)                          \
   TUTTI_FUNCTION(MPI_I##name##_c, large_started.name, more)
 
 // Whoever has a request may ask for it, but the MPI itself, which has none of Tutti's.

@@ -17,7 +17,7 @@ using Count = std::int64_t;
 template <class H, class N, class D, class... Request>
 struct Forms {
 #define TUTTI_BARRIER(name, Name)
-#define TUTTI_COLLECTIVE(name, Name, rooted, arguments, more, ...) \
+#define TUTTI_COLLECTIVE(name, Name, root, computed, arguments, more, ...) \
   int (*name)(__VA_ARGS__, Request...);
 #include "base/collectives.def"
 #undef TUTTI_COLLECTIVE
@@ -25,7 +25,7 @@ struct Forms {
   // Calls body(member, "Bcast") and so on.
   template <class Body>
   void for_each(Body body) {
-#define TUTTI_COLLECTIVE(name, Name, rooted, arguments, more, ...) body(name, #Name);
+#define TUTTI_COLLECTIVE(name, Name, root, computed, arguments, more, ...) body(name, #Name);
 #include "base/collectives.def"
 #undef TUTTI_COLLECTIVE
 #undef TUTTI_BARRIER

@@ -26,7 +26,7 @@ test-clients: setup  ## other people's programs under Tutti, all of it: half an 
 	@scripts/build.sh tutti_package
 	@.venv/bin/python -m pytest -p no:cacheprovider tests/clients --whole -v
 
-test-cluster: setup  ## every MPI on 2 to 4 hosts that are namespaces of this machine: an hour and more
+test-cluster: setup  ## every MPI on 2 to 4 hosts that are namespaces of this machine: 50 minutes
 	@scripts/build.sh
 	@.venv/bin/python -m pytest -p no:cacheprovider -rs tests/cluster --whole -v
 

@@ -136,6 +136,12 @@ void send_in_tree() {
   if (rank > 0) MPI_Send(nullptr, 0, MPI_INT, rank & (rank - 1), 0, world);
 }
 
+void iallreduce(int n) {
+  MPI_Request request;
+  MPI_Iallreduce(g_from.data(), g_to.data(), n, MPI_DOUBLE, MPI_SUM, world, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void bcast(int n, int root) { MPI_Bcast(g_to.data(), n, MPI_DOUBLE, root, world); }
 
 // What `name` stands for, with `n` doubles a block.
@@ -152,6 +158,8 @@ void call(const std::string& name, int n) {
     MPI_Reduce(from, to, n, type, MPI_SUM, 0, world);
   else if (name == "Allreduce")
     MPI_Allreduce(from, to, n, type, MPI_SUM, world);
+  else if (name == "Iallreduce")
+    iallreduce(n);
   else if (name == "Gather")
     MPI_Gather(from, n, type, to, n, type, 0, world);
   else if (name == "Scatter")

@@ -46,8 +46,13 @@ BY_LEADERS = [
 # Here the root leads, there the highest rank of each host; in the last one each rank sends.
 BY_OTHERS = ["Bcast-from-last:8", "Scan:8"]
 BY_ALL = "Alltoall:65536"
-# What Tutti has the MPI do in MPI_Init, and at last for its team of the first collective.
-BEGINNING = ["binomial-tree", "Comm_split-by-host", "Allgather:8", "Comm_dup", "Allreduce:264"]
+# What Tutti has the MPI do in MPI_Init, and at last, from MEETING on, for its team of the first
+# collective.
+MEETING = "Iallreduce:8"
+BEGINNING = [
+    *("binomial-tree", "Comm_split-by-host", "Allgather:8", "Comm_dup"),
+    *(MEETING, "Allreduce:264"),
+]
 
 # To yield makes ranks faster that share cores. As it comes MPICH takes UCX, which connects all
 # ranks in MPI_Init.
@@ -61,7 +66,8 @@ MPIS: dict[str, tuple[Mpi, dict[str, str]]] = {
     "Intel MPI": (INTEL, {"I_MPI_THREAD_YIELD": "2"}),
 }
 TUTTI = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
-WAYS = {"bare": {}, "TUTTI_NODES=0": TUTTI | {"TUTTI_NODES": "0"}, "TUTTI_NODES=1": TUTTI}
+LEFT = TUTTI | {"TUTTI_NODES": "0"}
+WAYS = {"bare": {}, "TUTTI_NODES=0": LEFT, "TUTTI_NODES=1": TUTTI}
 LAYOUTS = [Layout((2, 2, 2, 2)), Layout((4, 4, 4, 4))]
 FEW = 32  # pairs that a page names
 

@@ -50,6 +50,12 @@ SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 
 
+def lines_of(output: str) -> list[str]:
+    """The lines of a run, but one: Open MPI's launcher may come too late to make its child a group
+    of its own, and says so."""
+    return [line for line in output.splitlines() if "Warning: setpgid(" not in line]
+
+
 def variables(mpi: Mpi, **options: str) -> dict[str, str]:
     """Those of the ranks."""
     return {**QUIRKS.get(mpi.name, {}), **SERVED, **options}

@@ -12,6 +12,8 @@ from connections import (
     BY_ALL,
     BY_LEADERS,
     LARGE_ALLREDUCE,
+    LEFT,
+    MEETING,
     MPIS,
     TUTTI,
     count,
@@ -35,6 +37,11 @@ def test_leaders_alone(cluster: Cluster, name: str, layout: Layout) -> None:
     from_last = "Bcast-from-last:8"
     found = count(cluster, name, layout, TUTTI, [*BY_LEADERS, from_last, BY_ALL])
     leaders = lowest(layout)
+    # The members of the first call meet by the MPI's own Iallreduce, in which ranks that are no
+    # leaders may connect.
+    of_meeting = count(cluster, name, layout, LEFT, [MEETING])[MEETING]
+    first = BY_LEADERS[0]
+    found[first] = [p for p in found[first] if set(p) <= leaders or p not in of_meeting]
     for call in BY_LEADERS:
         its_leaders = lowest(layout, 2) if call == LARGE_ALLREDUCE else leaders
         assert {rank for pair in found[call] for rank in pair} <= its_leaders, found

@@ -83,10 +83,9 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   const bool mpi_has_them = faster_ == Side::mpi;
-  const double worth = whole_rest_ == 0 ? worth_at_first : worth_again;
   const double has = mpi_has_them ? result.mpi_ns : result.tutti_ns;
   const double wants = mpi_has_them ? result.tutti_ns : result.mpi_ns;
-  const bool changes = wants < worth * has;
+  const bool changes = wants < worth() * has;
   if (changes) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
   other_ns_ = changes ? has : wants;
   if (!is_repeated()) {

@@ -54,8 +54,9 @@ class Contest {
   static constexpr std::uint32_t first_watch = 64, longer_watch = 4, longest_watch = 256;
   static_assert(first_watch > long_run);
   // The calls change sides if the other side takes so much less time: in the first contest, before
-  // which the MPI has them, and in a later one.
-  static constexpr double worth_at_first = 0.97, worth_again = 0.8;
+  // which the MPI has them, and in a later one. Of calls that count one by one Tutti's look faster
+  // than they are in a loop: docs/nodes.md, "What of a run counts".
+  static constexpr double worth_at_first = 0.97, worth_one_by_one = 0.92, worth_again = 0.8;
 
  public:
   enum class Side : std::uint8_t { mpi, tutti };
@@ -98,6 +99,10 @@ class Contest {
   void watch(double ns);
   [[nodiscard]] double time_of(Side side, const Times& agreed) const;
   [[nodiscard]] bool is_clear() const;
+  [[nodiscard]] double worth() const {
+    if (whole_rest_ > 0) return worth_again;
+    return together_ ? worth_at_first : worth_one_by_one;
+  }
 
   bool all_wait_, together_;
   bool due_ = false;

@@ -80,6 +80,17 @@ TEST(Contest, ACloseResultNeedsLongRuns) {
   EXPECT_EQ(play(Collective::bcast, 5000, fixed(1000, 990)).back(), Side::mpi);
 }
 
+// Tutti's look faster then than they are in a loop.
+TEST(Contest, MoreIsAskedOfCallsThatCountOneByOne) {
+  for (const std::uint64_t tutti : {910, 930}) {
+    const auto last = [&](Cores cores) {
+      return play(Collective::alltoall, 5000, fixed(1000, tutti), cores).back();
+    };
+    EXPECT_EQ(last(Cores::shared), Side::tutti);
+    EXPECT_EQ(last(Cores::each_its_own), tutti == 910 ? Side::tutti : Side::mpi);
+  }
+}
+
 TEST(Contest, ItIsRepeatedMoreAndMoreRarely) {
   bool mpi_is_slow = true;
   const auto change = [&](Side side, int, int call) -> std::uint64_t {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI alone and Tutti by turns, in one job: rank 0 prints a line for each collective and size,
 // with the name, the bytes, and the times of a call in us, the MPI's and Tutti's. Each is the
-// median over rounds of the slowest rank's. Of a nonblocking one that is the call with its
+// median over turns of the slowest rank's. Of a nonblocking one that is the call with its
 // MPI_Wait, and then there is a line for the call alone.
 //
-//   pairs ROUNDS SECONDS COLLECTIVE BYTES...
-//       so many seconds a round at most, if a call is shorter; one collective, or "all", which
+//   pairs TURNS SECONDS COLLECTIVE BYTES...
+//       so many turns of each side at least, and so many seconds; one collective, or "all", which
 //       leaves Alltoallv out
 #include <mpi.h>
 #include <sched.h>
@@ -97,6 +97,9 @@ const Collective collectives[] = {
 // With TUTTI_NODES=auto it is known after so many calls of Tutti's who is faster.
 constexpr int warm_up[] = {1, 224};
 
+// The other side comes before the machine is another one: half as fast, for minutes, on some.
+constexpr double turn_seconds = 0.004;
+
 // Ranks that wait for others to begin or to end must not take the cores from those: of an MPI that
 // spins, that would be most of what is measured, on both sides.
 void meet(MPI_Request request) {
@@ -131,18 +134,21 @@ void say(const char* name, const char* part, int bytes, std::vector<double> (&ti
               median(times[1]) * 1e6);
 }
 
-void compare(const Collective& collective, const Buffers& buffers, int rounds, double seconds,
+void compare(const Collective& collective, const Buffers& buffers, int least_turns, double seconds,
              int rank) {
   void (*const calls[])(const Buffers&) = {collective.bare, collective.tutti};
   std::vector<double> times[2], posts[2];
   int repeats[2];
+  double both_seconds = 0;
   for (int i = 0; i < 2; ++i) {
     (void)time_of(calls[i], buffers, warm_up[i]);
     const double once = time_of(calls[i], buffers, 3);
-    repeats[i] = std::clamp(static_cast<int>(seconds / once), 1, 2000);
+    repeats[i] = std::max(static_cast<int>(turn_seconds / once), 1);
+    both_seconds += repeats[i] * once;
   }
-  for (int round = 0; round < rounds; ++round)
-    for (int i : {round % 2, 1 - round % 2}) {
+  const int turns = std::max(least_turns, static_cast<int>(2 * seconds / both_seconds));
+  for (int turn = 0; turn < turns; ++turn)
+    for (int i : {turn % 2, 1 - turn % 2}) {
       g_posting = 0;
       times[i].push_back(time_of(calls[i], buffers, repeats[i]));
       posts[i].push_back(slowest(g_posting / repeats[i]));
@@ -161,7 +167,7 @@ int main(int argc, char** argv) {
   int rank, ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int rounds = std::atoi(argv[1]);
+  const int least_turns = std::atoi(argv[1]);
   const double seconds = std::atof(argv[2]);
   const bool all_of_them = std::strcmp(argv[3], "all") == 0;
   MPI_Barrier(
@@ -180,7 +186,7 @@ int main(int argc, char** argv) {
         buffers.counts.push_back(bytes);
         buffers.places.push_back(other * bytes);
       }
-      compare(collective, buffers, rounds, seconds, rank);
+      compare(collective, buffers, least_turns, seconds, rank);
     }
   }
   MPI_Finalize();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
 
-pairs.py [--rounds N] [--seconds S] [--nodes auto|0] [--only Alltoall] [--sizes 8,1024]
+pairs.py [--turns N] [--seconds S] [--nodes auto|0] [--only Alltoall] [--sizes 8,1024]
          [--rate 1gbit]
     writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall,
     with --rate -nodes-1gbit
@@ -90,8 +90,8 @@ def page(record: dict) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.1, help="of a round")
+    parser.add_argument("--turns", type=int, default=5, help="of each side, at least")
+    parser.add_argument("--seconds", type=float, default=0.2, help="of each side, at least")
     parser.add_argument("--nodes", choices=[*KINDS], default="1", help="TUTTI_NODES")
     parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
@@ -99,7 +99,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
     record = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate, "runs": []}
-    words = [options.rounds, options.seconds, options.only or "all", *options.sizes.split(",")]
+    words = [options.turns, options.seconds, options.only or "all", *options.sizes.split(",")]
     with Cluster(4, options.rate) as cluster:
         for layout in LAYOUTS[:1] if options.rate else LAYOUTS:
             for settings, mpis in SETTINGS.items():

@@ -2,11 +2,20 @@
 #include "choice/contest.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "choice/limits.h"
 
 namespace tutti::choice {
+namespace {
+
+// Of a place of a call that counts by itself.
+constexpr int half = 32;
+constexpr std::uint64_t most = (std::uint64_t{1} << half) - 1;
+
+}  // namespace
 
 Contest::Side Contest::next() {
   sample_ = times_.size();
@@ -27,11 +36,27 @@ Contest::Side Contest::next() {
   return side;
 }
 
+void Contest::took(std::int64_t began_ns, std::int64_t ended_ns) {
+  const std::int64_t away_ns = began_ns - std::exchange(ended_ns_, ended_ns);
+  if (!counts()) return;
+  const auto ns = static_cast<std::uint64_t>(ended_ns - began_ns);
+  if (together_)
+    times_[sample_] += ns;
+  else
+    times_[sample_] =
+        std::min(static_cast<std::uint64_t>(away_ns), most) << half | std::min(ns, most);
+}
+
 double Contest::time_of(Side side, const Times& agreed) const {
   const std::size_t counted = run() - uncounted();
   if (together_) return static_cast<double>(agreed[place(side)]) / static_cast<double>(counted);
-  Times times = agreed;
-  const std::span calls = std::span(times).subspan(place(side), counted);
+  std::array<std::uint64_t, places> ns{};
+  const std::span calls = std::span(ns).first(counted);
+  std::ranges::transform(std::span(agreed).subspan(place(side), counted), calls.begin(),
+                         [](std::uint64_t each) { return each & most; });
+  if (round_ > 0)
+    return static_cast<double>(std::accumulate(calls.begin(), calls.end(), std::uint64_t{0})) /
+           static_cast<double>(counted);
   const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
   std::ranges::nth_element(calls, middle);
   return static_cast<double>(*middle);
@@ -83,9 +108,10 @@ std::optional<Contest::Result> Contest::decide(const Times& agreed) {
     result = long_ones[long_ones.size() / 2];
   }
   const bool mpi_has_them = faster_ == Side::mpi;
+  const double worth = whole_rest_ == 0 ? worth_at_first : worth_again;
   const double has = mpi_has_them ? result.mpi_ns : result.tutti_ns;
   const double wants = mpi_has_them ? result.tutti_ns : result.mpi_ns;
-  const bool changes = wants < worth() * has;
+  const bool changes = wants < worth * has;
   if (changes) faster_ = mpi_has_them ? Side::tutti : Side::mpi;
   other_ns_ = changes ? has : wants;
   if (!is_repeated()) {

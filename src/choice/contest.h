@@ -9,10 +9,13 @@
 // or there are five. The contest is repeated after some thousand calls, ever more of them.
 // (choice/learned.h does the like for what each rank chooses alone.)
 //
-// Where all members wait for all, and each has a core, calls count one by one. The last member to
-// come has not waited for the program, and the least of a call's times on the members says how long
-// it took. The first call of a run does not count: it finds what the other side has left in caches
-// and connections.
+// Where all members wait for all, and each has a core, calls count one by one. What a call took
+// says the member that was away longest since it was done with the one before: it has waited least
+// for the program. (The least of the members' times would be less than that, as where members come
+// and go at slightly different times one of them waits for the other. It would be less by more for
+// the side whose times vary more.) The first call of a run does not count: it finds what the other
+// side has left in caches and connections. Of a short run the middle one counts, of a long one the
+// mean.
 //
 // Elsewhere the calls of a run count together. A member may be done before the others have begun,
 // or find all messages there as it got a core late; so the wait for many calls may be in one, often
@@ -53,26 +56,26 @@ class Contest {
   // So many calls are watched, then so many times more, up to the most.
   static constexpr std::uint32_t first_watch = 64, longer_watch = 4, longest_watch = 256;
   static_assert(first_watch > long_run);
-  // The calls change sides if the other side takes so much less time: in the first contest, before
-  // which the MPI has them, and in a later one. Of calls that count one by one Tutti's look faster
-  // than they are in a loop: docs/nodes.md, "What of a run counts".
-  static constexpr double worth_at_first = 0.97, worth_one_by_one = 0.92, worth_again = 0.8;
+  // A side takes the calls over if its time is less than this part of the other's: in the first
+  // contest, before which the MPI has them, and in a later one.
+  static constexpr double worth_at_first = 0.95, worth_again = 0.8;
 
  public:
   enum class Side : std::uint8_t { mpi, tutti };
 
-  // In ns, of the calls of a round that count, by side. Those of a run that count together, and
-  // those that are watched, have their sum in the first place.
+  // Of the calls of a round that count, by side. Those of a run that count together, and those that
+  // are watched, have their sum in the first place, in ns. Others have their ns in the lower half,
+  // and above it how many the member had been away.
   using Times = std::array<std::uint64_t, sides * places>;
 
   // `shares_cores`: ranks of the job do, on any node.
   Contest(Collective collective, bool shares_cores)
       : all_wait_(all_wait_for_all(collective)), together_(!all_wait_ || shares_cores) {}
 
-  // Whether the members are to agree on times() before the next call: on the least of each where
-  // each member waits for all others, and otherwise on the most.
+  // Whether the members are to agree on times() before the next call: on the least of sums where
+  // each member waits for all others, and otherwise on the most of each.
   [[nodiscard]] bool is_due() const { return due_; }
-  [[nodiscard]] bool counts_least() const { return all_wait_; }
+  [[nodiscard]] bool counts_least() const { return all_wait_ && together_; }
   [[nodiscard]] const Times& times() const { return times_; }
   // The contest's result, if they suffice: of a call.
   struct Result {
@@ -82,9 +85,9 @@ class Contest {
 
   // Who does the next call; asked once for each.
   [[nodiscard]] Side next();
-  // Whether that call counts, and what it took.
-  [[nodiscard]] bool is_timed() const { return sample_ < times_.size(); }
-  void took(std::uint64_t ns) { times_[sample_] += ns; }
+  // Whether that call is to be timed, and from when to when this member was in it.
+  [[nodiscard]] bool is_timed() const { return counts() || (!together_ && !is_over()); }
+  void took(std::int64_t began_ns, std::int64_t ended_ns);
 
  private:
   [[nodiscard]] bool is_over() const { return rest_ > 0; }
@@ -99,10 +102,8 @@ class Contest {
   void watch(double ns);
   [[nodiscard]] double time_of(Side side, const Times& agreed) const;
   [[nodiscard]] bool is_clear() const;
-  [[nodiscard]] double worth() const {
-    if (whole_rest_ > 0) return worth_again;
-    return together_ ? worth_at_first : worth_one_by_one;
-  }
+  // Whether the next call does.
+  [[nodiscard]] bool counts() const { return sample_ < times_.size(); }
 
   bool all_wait_, together_;
   bool due_ = false;
@@ -116,6 +117,7 @@ class Contest {
   // In a contest: where the next call is.
   std::size_t run_ = long_run, round_ = 0, side_ = 0, call_ = 0;
   std::size_t sample_ = ~std::size_t{0};
+  std::int64_t ended_ns_ = 0;  // the call before
   Times times_{};
   // By round.
   std::array<Result, rounds> results_{};
@@ -133,8 +135,7 @@ class Turn {
   // `code` is the call's, and is returned. A call that has failed counts as one that took no time:
   // an error handler may have freed the communicator, and the contest with it.
   int ends(int code) const {
-    if (contest_ != nullptr && code == 0)
-      contest_->took(static_cast<std::uint64_t>(os::now_ns() - began_));
+    if (contest_ != nullptr && code == 0) contest_->took(began_, os::now_ns());
     return code;
   }
 

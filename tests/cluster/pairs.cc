@@ -5,8 +5,8 @@
 // MPI_Wait, and then there is a line for the call alone.
 //
 //   pairs TURNS SECONDS COLLECTIVE BYTES...
-//       so many turns of each side at least, and so many seconds; one collective, or "all", which
-//       leaves Alltoallv out
+//       so many turns of each side at least, and some SECONDS for both; one collective, or "all",
+//       which leaves Alltoallv out
 #include <mpi.h>
 #include <sched.h>
 
@@ -94,11 +94,15 @@ const Collective collectives[] = {
     NONBLOCKING(Iallreduce, true, b.send, b.recv, b.doubles(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD),
 };
 
-// With TUTTI_NODES=auto it is known after so many calls of Tutti's who is faster.
-constexpr int warm_up[] = {1, 224};
+// Both sides make as many calls in a turn, as those of some collectives overlap: so many that the
+// faster side takes 4 ms. The other side comes before the machine is another one: half as fast, for
+// minutes, on some. But the slower side takes 0.1 s at most.
+constexpr double turn_seconds = 0.004, most_turn_seconds = 0.1;
 
-// The other side comes before the machine is another one: half as fast, for minutes, on some.
-constexpr double turn_seconds = 0.004;
+// With TUTTI_NODES=auto it is known after so many calls of Tutti's who is faster, also where the
+// first calls that are watched lead to another contest.
+constexpr int warm_up = 900;
+constexpr double most_warm_up_seconds = 1;
 
 // Ranks that wait for others to begin or to end must not take the cores from those: of an MPI that
 // spins, that would be most of what is measured, on both sides.
@@ -138,20 +142,26 @@ void compare(const Collective& collective, const Buffers& buffers, int least_tur
              int rank) {
   void (*const calls[])(const Buffers&) = {collective.bare, collective.tutti};
   std::vector<double> times[2], posts[2];
-  int repeats[2];
-  double both_seconds = 0;
+  double once[2] = {1e9, 1e9};
   for (int i = 0; i < 2; ++i) {
-    (void)time_of(calls[i], buffers, warm_up[i]);
-    const double once = time_of(calls[i], buffers, 3);
-    repeats[i] = std::max(static_cast<int>(turn_seconds / once), 1);
-    both_seconds += repeats[i] * once;
+    constexpr int part = 9;
+    const int calls_before = i == 0 ? part : warm_up;
+    double spent = 0;
+    for (int made = 0; made < calls_before && spent < most_warm_up_seconds; made += part) {
+      const double each = time_of(calls[i], buffers, part);
+      once[i] = std::min(once[i], each);
+      spent += each * part;
+    }
   }
-  const int turns = std::max(least_turns, static_cast<int>(2 * seconds / both_seconds));
+  const auto& [least, most] = std::minmax(once[0], once[1]);
+  const int repeats =
+      std::max(static_cast<int>(std::min(turn_seconds / least, most_turn_seconds / most)), 1);
+  const int turns = std::max(least_turns, static_cast<int>(seconds / (repeats * (least + most))));
   for (int turn = 0; turn < turns; ++turn)
     for (int i : {turn % 2, 1 - turn % 2}) {
       g_posting = 0;
-      times[i].push_back(time_of(calls[i], buffers, repeats[i]));
-      posts[i].push_back(slowest(g_posting / repeats[i]));
+      times[i].push_back(time_of(calls[i], buffers, repeats));
+      posts[i].push_back(slowest(g_posting / repeats));
     }
   const bool posted = posts[0][0] > 0;
   if (rank == 0) say(collective.name, "", collective.sized ? buffers.bytes : 0, times);

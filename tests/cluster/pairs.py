@@ -91,15 +91,21 @@ def page(record: dict) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=5, help="of each side, at least")
-    parser.add_argument("--seconds", type=float, default=0.2, help="of each side, at least")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of both sides together")
     parser.add_argument("--nodes", choices=[*KINDS], default="1", help="TUTTI_NODES")
     parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
     parser.add_argument("--rate", default="", help="of each host's link, as tc says it: 1gbit")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     options = parser.parse_args()
-    record = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate, "runs": []}
-    words = [options.turns, options.seconds, options.only or "all", *options.sizes.split(",")]
+    record = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate}
+    record |= {"turns": options.turns, "seconds": options.seconds, "runs": []}
+    words = [
+        max(options.turns, 1),
+        options.seconds,
+        options.only or "all",
+        *options.sizes.split(","),
+    ]
     with Cluster(4, options.rate) as cluster:
         for layout in LAYOUTS[:1] if options.rate else LAYOUTS:
             for settings, mpis in SETTINGS.items():

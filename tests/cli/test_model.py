@@ -114,3 +114,24 @@ def test_one_usable_core(tutti, tmp_path):
     result = tutti("model", TUTTI_HOME=str(tmp_path))
     sentence = "there is nothing to split on 1 usable core: name --cores"
     assert (result.code, result.err) == (2, f"tutti: {sentence}\n")
+
+
+def test_the_aggregation_of_the_paper(tutti, tmp_path):
+    """Its constants give 2243 bytes by equation 5."""
+    startup_us, byte_us, constant_us = 2.098, 0.000935, -10
+    picture = tmp_path / "a.png"
+    said = lines(tutti("model", "--aggregation", "--plot", str(picture)))
+    assert f"blocks up to {int(startup_us / byte_us)} bytes are worth packing" in said[-1]
+    assert "2243" in said[-1]
+    eight = next(line for line in said if line.split()[:2] == ["8", "B"]).split()[2:]
+    scatter = 31 * startup_us + 8 * byte_us + constant_us
+    alltoall = 3 * 8 * 8 * startup_us + 8 * byte_us
+    packed = 3 * startup_us + 8 * 8 * 8 * byte_us
+    expected = [scatter, alltoall, packed, alltoall / packed]
+    assert [float(each) for each in eight] == pytest.approx(expected, rel=0.005)
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_aggregation_of_another_network(tutti):
+    said = lines(tutti("model", "--aggregation", "--startup", "1", "--byte", "0.5"))
+    assert "blocks up to 2000 bytes are worth packing" in said[-1]

@@ -3,6 +3,29 @@
 #include "mpi/membership.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+// Of the heap, as far as C++ allocates it.
+static std::atomic<std::size_t> g_live_bytes{0};
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const memory = std::malloc(bytes);
+  if (memory == nullptr) std::abort();
+  g_live_bytes += malloc_usable_size(memory);
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  if (memory != nullptr) g_live_bytes -= malloc_usable_size(memory);
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
 
 namespace tutti::mpi {
 namespace {
@@ -35,6 +58,29 @@ TEST(Memberships, GoWithTheLastOfTheirCommunicators) {
   EXPECT_FALSE(gone.expired());
   other.reset();
   EXPECT_TRUE(gone.expired());
+}
+
+// Of a job of many ranks, numbered in turns over its nodes.
+TEST(Memberships, TakeSixteenBytesForEachMemberOnce) {
+  constexpr int members = 16384, nodes = 256;
+  std::vector<std::int32_t> many_hosts(members);
+  for (int i = 0; i < members; ++i) many_hosts[static_cast<std::size_t>(i)] = i % nodes;
+  const auto everyone = [] {
+    std::vector<int> ranks(members);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  };
+  Memberships all;
+  std::vector<std::shared_ptr<const Membership>> duplicates;
+  duplicates.reserve(1000);
+  const std::size_t before = g_live_bytes;
+  duplicates.push_back(all.of(everyone(), many_hosts, 5));
+  const std::size_t one = g_live_bytes - before;
+  EXPECT_GE(one, 16U * members);
+  EXPECT_LE(one, 16U * members + 4U * nodes + 1024U);
+  while (duplicates.size() < duplicates.capacity())
+    duplicates.push_back(all.of(everyone(), many_hosts, 5));
+  EXPECT_EQ(g_live_bytes - before, one);
 }
 
 TEST(MemberCounts, AreKeptForThoseThatOneSendsTo) {

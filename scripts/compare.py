@@ -11,10 +11,8 @@ Run it alone on a quiet machine:
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 from records import machine
@@ -34,9 +32,6 @@ Times = dict[tuple[str, int], list[float]]  # us, a run each, by collective and 
 
 def measure(mpi: Mpi, library: Path, given: argparse.Namespace, times: Times) -> None:
     options = {"min_time_ms": 20, "cache": given.cache}
-    # Each keeps its own costs of the machine: other versions write them in another form, and then
-    # either would measure them anew in each of its turns.
-    os.environ["XDG_CACHE_HOME"] = str(given.caches / str(given.libraries.index(library)))
     for row in bench(
         mpi,
         given.ranks,
@@ -77,21 +72,19 @@ def main() -> int:
     parser.add_argument("--sizes", default="8,64,1024,4096,16384,65536,262144,1048576,4194304")
     parser.add_argument("--cache", choices=["hot", "cold"], default="hot")
     given = parser.parse_args()
-    libraries = given.libraries = [given.old.absolute(), given.new.absolute()]
+    libraries = [given.old.absolute(), given.new.absolute()]
     screen = console(110)
     described = machine.describe()
     screen.print(f"{described['cpu']}, {given.ranks} ranks, {given.cache}, {given.rounds} pairs")
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            given.caches = Path(folder)
-            for name, mpi in mpis(ROOT / ".mpi").items():
-                if given.only and name not in given.only:
-                    continue
-                times: dict[Path, Times] = {library: {} for library in libraries}
-                for turn in track(range(given.rounds), mpi.label, console=screen, transient=True):
-                    for library in libraries if turn % 2 else libraries[::-1]:
-                        measure(mpi, library, given, times[library])
-                show(mpi, *(times[library] for library in libraries), screen)
+        for name, mpi in mpis(ROOT / ".mpi").items():
+            if given.only and name not in given.only:
+                continue
+            times: dict[Path, Times] = {library: {} for library in libraries}
+            for turn in track(range(given.rounds), mpi.label, console=screen, transient=True):
+                for library in libraries if turn % 2 else libraries[::-1]:
+                    measure(mpi, library, given, times[library])
+            show(mpi, *(times[library] for library in libraries), screen)
     except (RigError, TuttiError) as error:
         screen.print(f"compare: {error}", style="red", markup=False, highlight=False)
         return 1

@@ -11,9 +11,10 @@
 //
 // Where all members wait for all, and each has a core, calls count one by one. What a call took
 // says the member that was away longest since it was done with the one before: it has waited least
-// for the program. (The least of the members' times would be less than that, as where members come
-// and go at slightly different times one of them waits for the other. It would be less by more for
-// the side whose times vary more.) The first call of a run does not count: it finds what the other
+// for the program. (Where all were away for more than four seconds, the longest time counts. The
+// least of the members' times would be less than a call takes, as where members come and go at
+// slightly different times one of them waits for the other. It would be less by more for the side
+// whose times vary more.) The first call of a run does not count: it finds what the other
 // side has left in caches and connections. Of a short run the middle one counts, of a long one the
 // mean.
 //

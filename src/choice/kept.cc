@@ -88,7 +88,8 @@ std::string file_in(const char* cache, const char* home) {
   ::uname(&name);
   char processor[32];
   std::snprintf(processor, sizeof processor, "%08x", arch::processor());
-  return folder + "/tutti/costs-" + name.nodename + "-" + processor;
+  // Another version of Tutti keeps its own.
+  return folder + "/tutti/costs-" + std::to_string(version) + "-" + name.nodename + "-" + processor;
 }
 
 const std::string& kept_file() {

@@ -47,7 +47,7 @@ PROGRAMS = {
 
 # A collective of which Tutti must take all calls there, but so many: the MPI's own would not have
 # hung, and not have used up anything.
-SERVED = {"overlapped": ("Ibcast", 1), "cycles": ("Allreduce", 0), "alive": ("Allreduce", 0)}
+TAKEN = {"overlapped": ("Ibcast", 1), "cycles": ("Allreduce", 0), "alive": ("Allreduce", 0)}
 
 
 def on_ranks(short: str, *others: str) -> pytest.MarkDecorator:
@@ -91,8 +91,8 @@ def test_spans(cluster: Cluster, mpi: Mpi, layout: Layout, what: str, tmp_path: 
     report = tmp_path / "report.json"
     said = spans(cluster, mpi, layout, program(mpi, what), TUTTI_REPORT=str(report))
     assert lines_of(said) == ["spans: 0 wrong"]
-    if (name := what.split()[0]) in SERVED:
-        collective, most_left = SERVED[name]
+    if (name := what.split()[0]) in TAKEN:
+        collective, most_left = TAKEN[name]
         row = calls_of(report)[collective]
         assert row["taken"] > 10 and row["left"] <= most_left, row
 

@@ -314,6 +314,9 @@ TEST(Contest, ATurnIsTimed) {
   Contest contest(Collective::barrier, false);
   const Contest::Times none{};
   (void)contest.next();
+  Turn::give(contest);
+  EXPECT_EQ(Turn().ends(0), 0);  // the first call does not count
+  EXPECT_EQ(contest.times(), none);
   (void)contest.next();  // the first of the MPI's calls that counts
   EXPECT_TRUE(contest.is_timed());
   EXPECT_EQ(Turn().ends(0), 0);

@@ -158,6 +158,13 @@ TEST_F(Kept, NothingIsReadThatIsNoFile) {
   EXPECT_FALSE(load_costs(pipe).has_value());
 }
 
+// What two ranks measure differs by some percent from time to time.
+TEST(Costs, SlotsAreTakenBackWhereThatGainsATwentieth) {
+  EXPECT_TRUE((Costs{.short_ns = 150, .reserved_ns = 135}).reserves());
+  EXPECT_FALSE((Costs{.short_ns = 146.4, .reserved_ns = 141.1}).reserves());
+  EXPECT_FALSE((Costs{.short_ns = 100, .reserved_ns = 110}).reserves());
+}
+
 TEST(KeptFile, IsInTheCacheFolder) {
   EXPECT_TRUE(file_in("/somewhere", "/home/me").starts_with("/somewhere/tutti/costs-"));
   EXPECT_TRUE(file_in("relative", "/home/me").starts_with("/home/me/.cache/tutti/costs-"));

@@ -5,12 +5,6 @@
 #include <cstdio>
 
 namespace tutti::engine {
-namespace {
-
-constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma",
-                                                          "messages"};
-
-}  // namespace
 
 Account& Account::operator+=(const Account& other) {
   for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
@@ -28,14 +22,6 @@ std::array<char, 32> name_of_kind(std::size_t kind) {
   std::snprintf(name.data(), name.size(), "%s%s", blocking ? "" : "I", name_of(collective));
   if (!blocking) name[1] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[1])));
   return name;
-}
-
-const char* Account::add(std::size_t kind, std::size_t moved, fabric::Route route) {
-  const auto way = static_cast<std::size_t>(route);
-  ++calls[kind];
-  bytes[kind] += moved;
-  route_bytes[way] += moved;
-  return route_names[way];
 }
 
 void Account::add(std::size_t kind, const fabric::Sent& sent) {

@@ -21,6 +21,9 @@ inline constexpr std::size_t kinds = 2 * collective_count;
 // "Allreduce", "Iallreduce".
 [[nodiscard]] std::array<char, 32> name_of_kind(std::size_t kind);
 
+inline constexpr const char* route_names[fabric::route_count] = {"line", "bounce", "commons", "cma",
+                                                                 "messages"};
+
 // What was moved, summed over the teams of this process; plain data, so that it can be exchanged.
 struct Account {
   std::array<std::uint64_t, kinds> calls{};
@@ -32,7 +35,13 @@ struct Account {
 
   Account& operator+=(const Account& other);
   // Counts one call; returns the name of its way.
-  const char* add(std::size_t kind, std::size_t moved, fabric::Route route);
+  const char* add(std::size_t kind, std::size_t moved, fabric::Route route) {
+    const auto way = static_cast<std::size_t>(route);
+    ++calls[kind];
+    bytes[kind] += moved;
+    route_bytes[way] += moved;
+    return route_names[way];
+  }
   void add(std::size_t kind, const fabric::Sent& sent);
 };
 

@@ -95,6 +95,7 @@ void SimProvider::truncation(int, std::size_t, std::size_t) { ++simulator_->mism
 
 // Pages of a buffer may move as it is offered (commons/sharing.cc), so nobody may be writing to it.
 Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
+  ++simulator_->offers_;
   const auto me = static_cast<std::size_t>(rank_);
   const fabric::Bytes offered(static_cast<const std::byte*>(buffer), bytes);
   const SimFabric& fabric = simulator_->fabric(rank_);

@@ -120,6 +120,8 @@ class Simulator {
   // peer had written to them in the same call, or, of whole ones, a message could come; messages of
   // whole buffers that the rank has mapped.
   [[nodiscard]] int trespasses() const { return trespasses_; }
+  // How often a buffer was offered.
+  [[nodiscard]] int offers() const { return offers_; }
   // A hash of who ran when: equal for equal schedules.
   [[nodiscard]] std::uint64_t schedule() const { return schedule_; }
 
@@ -150,6 +152,7 @@ class Simulator {
   int depth_ = 0;  // of interrupts within interrupts
   int mismatches_ = 0;
   int trespasses_ = 0;
+  int offers_ = 0;
   std::uint64_t schedule_ = 0;
   // Memory of a rank, for as long as `until` is not another number.
   struct Place {

@@ -248,7 +248,7 @@ class CallBuffers {
   Special& special();
 
   void note(const std::byte* address, std::size_t bytes) {
-    has_null_ = has_null_ || (address == nullptr && bytes > 0);
+    has_null_ |= (address == nullptr) & (bytes > 0);
   }
   void add_special(std::byte* address, std::size_t bytes, Count count, Described<H> type);
 

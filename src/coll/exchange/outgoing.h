@@ -75,8 +75,9 @@ class Outgoing {
       header_.bytes = std::max<std::uint64_t>(header_.bytes, block.bytes);
     }
     // The protocol of a list is found out when it is written.
-    header_.protocol = header_.descriptor == Descriptor::listed ? Protocol::packed
-                                                                : protocol_for(transport_of_all());
+    header_.protocol = header_.descriptor == Descriptor::listed || is_small()
+                           ? Protocol::packed
+                           : protocol_for(transport_of_all());
   }
 
   void post_elsewhere(Step step) {
@@ -120,15 +121,20 @@ class Outgoing {
     return place_.card.transport;
   }
 
+  // Of blocks that are not small.
   [[nodiscard]] Protocol protocol_for(Transport transport) {
     if (use_ == Use::swapped && transport == Transport::copied) transport = Transport::staged;
     transport_ = transport;
-    const bool fits = use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
-    const std::size_t least =
-        transport == Transport::mapped ? f_.costs().direct_bytes : limits::copied_bytes;
-    if (fits && (longest() < least || transport == Transport::staged)) return Protocol::packed;
+    const bool far = transport != Transport::mapped && longest() < limits::copied_bytes;
+    if (fits() && (far || transport == Transport::staged)) return Protocol::packed;
     return transport == Transport::staged ? Protocol::streamed : Protocol::direct;
   }
+
+  [[nodiscard]] bool fits() const {
+    return use_ != Use::written && table_bytes() + total_ <= segment::staging_bytes;
+  }
+  // Packed wherever the blocks lie: so they need not be offered.
+  [[nodiscard]] bool is_small() const { return fits() && longest() < f_.costs().direct_bytes; }
 
   [[nodiscard]] std::size_t table_bytes() const {
     return header_.descriptor == Descriptor::listed ? blocks_.size() * sizeof(Entry) : 0;
@@ -164,9 +170,13 @@ class Outgoing {
     return true;
   }
 
-  // Writes the table with cards. If the blocks turn out to be packed, it is written again with
-  // their places in the slot.
+  // Writes the table: with cards, and with places in the slot where the blocks are to be packed.
   void list(std::byte* slot) {
+    if (!is_small()) list_cards(slot);
+    if (header_.protocol == Protocol::packed) list_places(slot);
+  }
+
+  void list_cards(std::byte* slot) {
     Transport worst = gaps_ && use_ != Use::read ? Transport::staged : Transport::mapped;
     if (!gaps_ && are_adjacent()) (void)f_.offer(first_of_all(), total_);
     const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
@@ -180,8 +190,11 @@ class Outgoing {
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
     }
     header_.protocol = protocol_for(worst);
+  }
+
+  void list_places(std::byte* slot) const {
     std::uint64_t next = table_bytes();
-    for (std::size_t i = 0; header_.protocol == Protocol::packed && i < blocks_.size(); ++i) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
       const Entry entry{{next}, blocks_[i].bytes};
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
       next += entry.bytes;

@@ -20,6 +20,7 @@ bool wants_result(const F& f, int root) {
 
 template <Fabric F>
 Task staged_whole(F& f, const Work& work, int root) {
+  f.take(Route::staged);
   constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
   const std::size_t piece =
@@ -139,6 +140,7 @@ class SlicedPieces {
 
 template <Fabric F>
 Task staged_sliced(F& f, const Work& work, int root) {
+  f.take(Route::staged);
   SlicedPieces<F> pieces(f, work, root);
   const std::size_t count = pieces.count();
   co_await pieces.give(0);
@@ -154,12 +156,10 @@ Task staged_sliced(F& f, const Work& work, int root) {
 
 template <Fabric F>
 Task staged_to(F& f, const Work& work, int root) {
-  f.take(Route::staged);
   const Costs& costs = f.costs();
   if (work.bytes() <= (root == everyone ? costs.whole_bytes : costs.whole_to_root_bytes))
-    co_await detail::staged_whole(f, work, root);
-  else
-    co_await detail::staged_sliced(f, work, root);
+    return detail::staged_whole(f, work, root);
+  return detail::staged_sliced(f, work, root);
 }
 
 // Reduce_scatter: a step carries a piece of every part, and everyone folds the pieces of its own

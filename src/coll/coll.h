@@ -89,6 +89,13 @@ constexpr std::size_t chunk_of(std::size_t whole, std::size_t most) {
                   round_up(whole / (segment::most_chunks - 1) + 1, 64));
 }
 
+// The member so many ranks after this one, fewer than there are; after the last comes the first.
+template <Fabric F>
+[[nodiscard]] int member_after(const F& f, int ranks) {
+  const int q = f.rank() + ranks;
+  return q < f.size() ? q : q - f.size();
+}
+
 // Hands these bytes of a slot back to its owner (segment/desk.h), where that pays.
 template <Fabric F>
 void hand_back(const F& f, std::byte* read, std::size_t bytes) {
@@ -99,7 +106,7 @@ void hand_back(const F& f, std::byte* read, std::size_t bytes) {
 template <Fabric F>
 void hand_all_back(F& f, Step step, std::size_t begin, std::size_t bytes) {
   for (int i = 1; i < f.size(); ++i)
-    hand_back(f, f.staging((f.rank() + i) % f.size(), step) + begin, bytes);
+    hand_back(f, f.staging(member_after(f, i), step) + begin, bytes);
 }
 
 // Takes so many steps; returns the first of them.

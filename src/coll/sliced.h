@@ -93,7 +93,7 @@ Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chu
     // Ranks that share this core and have not had it yet had better do their slices themselves:
     // they find more of them in the caches, and in the page tables.
     if (k == 1) f.step_aside();
-    const int owner = (f.rank() + k) % ranks;
+    const int owner = member_after(f, k);
     const Slice slice = part_of(owner);
     const std::uint32_t chunks = chunks_of(owner);
     std::int64_t index;
@@ -106,7 +106,7 @@ Task share_out(F& f, Step step, std::size_t element, int passes, std::size_t chu
     }
   }
   for (int k = 0; k < ranks; ++k) {
-    const int owner = (f.rank() + k) % ranks;
+    const int owner = member_after(f, k);
     co_await f.landed(owner, step, chunks_of(owner));
   }
   f.end_work();

@@ -17,7 +17,7 @@ Task dissemination(F& f, const Work&) {
     step = f.next_step();
     co_await f.room(step);
     f.post(step, {});
-    co_await f.posted((f.rank() - distance + f.size()) % f.size(), step);
+    co_await f.posted(member_after(f, f.size() - distance), step);
   }
   f.everyone_arrived();
   f.finish(step);

@@ -13,7 +13,7 @@ Task flat(F& f, const Work&) {
   f.take(Route::line);
   co_await f.room(step);
   f.post(step, {});
-  for (int k = 1; k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
+  for (int k = 1; k < f.size(); ++k) co_await f.posted(member_after(f, k), step);
   f.everyone_arrived();
   f.finish(step);
 }

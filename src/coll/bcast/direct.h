@@ -82,7 +82,7 @@ Task direct(F& f, const Work& work) {
   }
   // A timed root learns how long all members take. So it waits for them, before and after.
   const bool waits = is_root && work.timed;
-  for (int k = 1; waits && k < f.size(); ++k) co_await f.posted((f.rank() + k) % f.size(), step);
+  for (int k = 1; waits && k < f.size(); ++k) co_await f.posted(member_after(f, k), step);
   // Everyone sees the root's card, so everyone agrees.
   if (root.transport == Transport::staged) {
     f.finish(step);
@@ -99,7 +99,7 @@ Task direct(F& f, const Work& work) {
     co_await detail::pull(f, work, step, root, copy);
   } else {
     for (int k = 1; k < f.size(); ++k) {
-      const int peer = (f.rank() + k) % f.size();
+      const int peer = member_after(f, k);
       Card theirs;
       const std::byte* payload = co_await f.posted(peer, step);
       std::memcpy(&theirs, payload, sizeof theirs);
@@ -108,8 +108,7 @@ Task direct(F& f, const Work& work) {
         co_await detail::push(f, work, step, peer, theirs, copy);
     }
     f.everyone_arrived();
-    for (int k = 1; k < f.size(); ++k)
-      co_await f.landed((f.rank() + k) % f.size(), step, copy.chunks());
+    for (int k = 1; k < f.size(); ++k) co_await f.landed(member_after(f, k), step, copy.chunks());
   }
   f.end_work();
   f.finish(step);

@@ -29,7 +29,7 @@ Task everybody(F& f, const Work& work) {
   keep(f, work.in[static_cast<std::size_t>(me)], mine.to(me), bounce, work.stores);
   f.end_work();
   for (int k = 1; k < f.size(); ++k) {
-    const int q = (me + k) % f.size();
+    const int q = member_after(f, k);
     const Block& into = work.in[static_cast<std::size_t>(q)];
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     if (k == 1) f.begin_work();

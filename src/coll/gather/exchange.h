@@ -98,7 +98,7 @@ Task receive(F& f, const Work& work) {
   const bool writable = asked && lent->protocol() == Protocol::direct;
   bool written = false;
   for (int k = 1; k < f.size(); ++k) {
-    const int q = (me + k) % f.size();
+    const int q = member_after(f, k);
     Incoming<F> theirs(bounce, q, step, co_await f.posted(q, step));
     f.expect(q, step + 2);  // in a row of gathers the others are ahead
     if (k == 1) f.begin_work();

@@ -18,14 +18,26 @@ bool wants_result(const F& f, int root) {
   return root < 0 || root == f.rank();
 }
 
+// How a vector passes through slots: so many pieces, of `piece` elements but for the last.
+struct Pieces {
+  std::size_t piece, count;
+};
+
+// `most`: how many bytes a piece can have. What fits in one piece is found without a division.
+constexpr Pieces pieces_of(std::size_t elements, std::size_t element, std::size_t most) {
+  const std::size_t bytes = elements * element;
+  if (bytes > 0 && bytes <= std::min(most, limits::least_reduce_piece_bytes)) return {elements, 1};
+  const std::size_t piece = piece_of(bytes, limits::least_reduce_piece_bytes, most) / element;
+  return {piece, divide_up(elements, piece)};
+}
+
 template <Fabric F>
 Task staged_whole(F& f, const Work& work, int root) {
   f.take(Route::staged);
   constexpr std::size_t ahead = segment::slots / 2;
   const std::size_t element = work.element_bytes;
-  const std::size_t piece =
-      piece_of(work.bytes(), limits::least_reduce_piece_bytes, segment::staging_bytes) / element;
-  const std::size_t pieces = divide_up(work.count, piece);
+  const Pieces cut = pieces_of(work.count, element, segment::staging_bytes);
+  const std::size_t piece = cut.piece, pieces = cut.count;
   const auto size_of = [&](std::size_t k) { return std::min(piece, work.count - k * piece); };
   const bool gets = wants_result(f, root);
   const bool gives = root == everyone || !gets;  // somebody else folds my operand
@@ -44,7 +56,7 @@ Task staged_whole(F& f, const Work& work, int root) {
     }
     const Step step = first + k;
     if (gets) {
-      for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
+      for (int i = 1; i < f.size(); ++i) co_await f.posted(member_after(f, i), step);
       f.everyone_arrived();
       const auto operand = [&](int q) -> const std::byte* {
         return q == f.rank() ? in + k * piece * element : f.staging(q, step);
@@ -79,8 +91,7 @@ class SlicedPieces {
   }
 
   Task fold_slice(std::size_t k) {
-    for (int i = 1; i < f_.size(); ++i)
-      co_await f_.posted((f_.rank() + i) % f_.size(), operands(k));
+    for (int i = 1; i < f_.size(); ++i) co_await f_.posted(member_after(f_, i), operands(k));
     f_.everyone_arrived();
     const Slice mine = slice(k, f_.rank());
     if (mine.count > 0) fold_into_slots(k, mine.begin * element(), mine.count);
@@ -90,7 +101,7 @@ class SlicedPieces {
   // The sums of the others, from my own slot. Finishes both steps.
   Task collect(std::size_t k) {
     for (int i = 1; wants_result(f_, root_) && i < f_.size(); ++i) {
-      const int q = (f_.rank() + i) % f_.size();
+      const int q = member_after(f_, i);
       const std::size_t begin = slice(k, q).begin * element();
       co_await f_.posted(q, sums(k));
       reduce::copy(recv(k) + begin, slot(f_.rank(), k) + begin, slice(k, q).count * element());
@@ -178,10 +189,8 @@ Task staged_parts(F& f, const Work& work) {
   f.take(Route::staged);
   std::size_t longest = 0;
   for (const Slice& part : work.parts) longest = std::max(longest, part.count);
-  const std::size_t piece = piece_of(longest * element, limits::least_reduce_piece_bytes,
-                                     segment::staging_bytes / ranks) /
-                            element;
-  const std::size_t pieces = divide_up(longest, piece);
+  const detail::Pieces cut = detail::pieces_of(longest, element, segment::staging_bytes / ranks);
+  const std::size_t piece = cut.piece, pieces = cut.count;
   const auto size_of = [&](std::size_t q, std::size_t k) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
   };
@@ -205,7 +214,7 @@ Task staged_parts(F& f, const Work& work) {
     }
     const Step step = first + k;
     if (size_of(me, k) > 0) {
-      for (int i = 1; i < f.size(); ++i) co_await f.posted((f.rank() + i) % f.size(), step);
+      for (int i = 1; i < f.size(); ++i) co_await f.posted(member_after(f, i), step);
       f.everyone_arrived();
       const auto operand = [&](int q) -> const std::byte* {
         if (q == f.rank() && !crossed) return sent_at(me, k);

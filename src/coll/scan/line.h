@@ -11,12 +11,13 @@ enum class Kind : std::uint8_t { inclusive, exclusive };
 
 namespace detail {
 
-// One piece of the vectors, through slots. `sum` has room for it.
+// One piece of the vectors, through slots.
 template <Fabric F>
-Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t count,
-           std::byte* sum) {
+Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t count) {
+  f.take(Route::staged);
   const std::size_t bytes = count * work.element_bytes;
   const auto* operand = static_cast<const std::byte*>(work.send) + begin * work.element_bytes;
+  auto* result = static_cast<std::byte*>(work.recv) + begin * work.element_bytes;
   const Step step = f.next_step();
   if (f.rank() < f.size() - 1) {
     co_await f.staging_room(step);
@@ -24,24 +25,34 @@ Task piece(F& f, const Work& work, Kind kind, std::size_t begin, std::size_t cou
     f.post(step, {});
     f.reserve(step + 1, bytes);
   }
+  const std::byte* before = nullptr;  // the fold of those before
   for (int q = 0; q < f.rank(); ++q) {
     co_await f.posted(q, step);
     f.expect(q, step + 1);  // in a row of scans those before are ahead
     const std::byte* theirs = f.staging(q, step);
-    if (q == 0)
-      reduce::copy(sum, theirs, bytes);
-    else
-      work.kernel->apply(sum, sum, theirs, count, Stores::plain);
-    if (f.size() == 2) hand_back(f, f.staging(q, step), bytes);
+    if (q > 0) {
+      std::byte* sum = f.scratch(segment::staging_bytes);
+      work.kernel->apply(sum, before, theirs, count, Stores::plain);
+      theirs = sum;
+    }
+    before = theirs;
   }
+  if (before == nullptr) {
+    if (kind == Kind::inclusive) std::memmove(result, operand, bytes);
+  } else if (kind == Kind::inclusive) {
+    work.kernel->apply(result, before, operand, count, Stores::plain);
+  } else {
+    reduce::copy(result, before, bytes);
+  }
+  if (f.size() == 2 && f.rank() == 1) hand_back(f, f.staging(0, step), bytes);
   f.finish(step);
-  std::byte* result = static_cast<std::byte*>(work.recv) + begin * work.element_bytes;
-  if (kind == Kind::inclusive && f.rank() == 0) {
-    std::memmove(result, operand, bytes);
-  } else if (f.rank() > 0) {
-    if (kind == Kind::inclusive) work.kernel->apply(sum, sum, operand, count, Stores::plain);
-    reduce::copy(result, sum, bytes);
-  }
+}
+
+template <Fabric F>
+Task pieces(F& f, const Work& work, Kind kind) {
+  const std::size_t each = segment::staging_bytes / work.element_bytes;
+  for (std::size_t done = 0; done < work.count; done += each)
+    co_await piece(f, work, kind, done, std::min(each, work.count - done));
 }
 
 }  // namespace detail
@@ -76,11 +87,8 @@ Task line(F& f, const Work& work) {
 
 template <Fabric F, Kind kind>
 Task staged(F& f, const Work& work) {
-  f.take(Route::staged);
-  std::byte* sum = f.scratch(segment::staging_bytes);
-  const std::size_t each = segment::staging_bytes / work.element_bytes;
-  for (std::size_t done = 0; done < work.count; done += each)
-    co_await detail::piece(f, work, kind, done, std::min(each, work.count - done), sum);
+  if (work.bytes() <= segment::staging_bytes) return detail::piece(f, work, kind, 0, work.count);
+  return detail::pieces(f, work, kind);
 }
 
 }  // namespace tutti::coll::scan

@@ -191,6 +191,9 @@ Task staged_parts(F& f, const Work& work) {
   for (const Slice& part : work.parts) longest = std::max(longest, part.count);
   const detail::Pieces cut = detail::pieces_of(longest, element, segment::staging_bytes / ranks);
   const std::size_t piece = cut.piece, pieces = cut.count;
+  // No two parts in a cache line, if there is room: each of them has another reader.
+  const std::size_t lines = round_up(piece * element, line_bytes);
+  const std::size_t apart = lines * ranks <= segment::staging_bytes ? lines : piece * element;
   const auto size_of = [&](std::size_t q, std::size_t k) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
   };
@@ -209,7 +212,7 @@ Task staged_parts(F& f, const Work& work) {
       std::byte* slot = f.staging(f.rank(), first + given);
       for (std::size_t q = 0; q < ranks; ++q)
         if ((q != me || crossed) && size_of(q, given) > 0)
-          reduce::copy(slot + q * piece * element, sent_at(q, given), size_of(q, given) * element);
+          reduce::copy(slot + q * apart, sent_at(q, given), size_of(q, given) * element);
       f.post(first + given, {});
     }
     const Step step = first + k;
@@ -218,11 +221,11 @@ Task staged_parts(F& f, const Work& work) {
       f.everyone_arrived();
       const auto operand = [&](int q) -> const std::byte* {
         if (q == f.rank() && !crossed) return sent_at(me, k);
-        return f.staging(q, step) + me * piece * element;
+        return f.staging(q, step) + me * apart;
       };
       fold(f, work, operand, static_cast<std::byte*>(work.recv) + k * piece * element,
            size_of(me, k));
-      hand_all_back(f, step, me * piece * element, size_of(me, k) * element);
+      hand_all_back(f, step, me * apart, size_of(me, k) * element);
     }
     f.finish(step);
   }

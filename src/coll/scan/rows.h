@@ -7,11 +7,11 @@
 
 namespace tutti::coll::scan {
 
-// The last member folds all operands. The members before fold fewer, which counts where they share
-// its core.
+// The last member reads all operands, as where a Reduce is whole. The members before read fewer,
+// which counts where they share its core.
 inline double staged_ns(const Facts& x, const Costs& c) {
   const auto bytes = static_cast<double>(x.bytes);
-  const double copies = (x.ranks - 1) * (1 + 1 / c.sharers) / 2;
+  const double copies = (x.ranks - 2) * (1 + 1 / c.sharers) / 2;
   return choice::posts_ns(c, x.ranks - 1, 0) + choice::slots_ns(c, bytes, x.ranks - 1) +
          choice::copies_ns(c, bytes * copies);
 }

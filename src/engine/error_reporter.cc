@@ -153,96 +153,86 @@ void ErrorReporter::hear() {
   error_code_ = ErrorCode::peer_error;
 }
 
+void ErrorReporter::tell_lost(int peer) {
+  error_code_ = ErrorCode::lost;
+  char text[96];
+  log::fatal(
+      "rank %d (process %d) ended while rank %d was waiting for it in %s on a communicator of %d "
+      "ranks, step %llu",
+      world_rank(peer), node_.member(members_[static_cast<std::size_t>(peer)]).pid,
+      world_rank(rank_), describe(blocking_, call_(fabric_), text), size(),
+      static_cast<unsigned long long>(last_step_(fabric_)));
+}
+
+void ErrorReporter::tell_astray(int peer, fabric::Step step) {
+  tell_mismatch(peer, call_of(peer, step));
+}
+
+void ErrorReporter::tell_truncation(int peer, std::size_t sent, std::size_t room) {
+  error_code_ = ErrorCode::truncated;
+  char text[96];
+  log::fatal(
+      "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has room for "
+      "%zu",
+      world_rank(peer), sent, world_rank(rank_), describe(blocking_, call_(fabric_), text), size(),
+      room);
+}
+
+void ErrorReporter::tell_truncation_across(int rank, std::size_t sent, std::size_t room) {
+  error_code_ = ErrorCode::truncated;
+  char text[96];
+  log::fatal(
+      "on a communicator of %d ranks its rank %d sends %zu bytes to its rank %d in %s, which has "
+      "room for %zu",
+      size(), rank, sent, rank_of(rank_), describe(blocking_, call_(fabric_), text), room);
+}
+
+void ErrorReporter::tell_unreachable(int peer, const Status& status) {
+  error_code_ = ErrorCode::unreachable;
+  char text[96];
+  log::fatal(
+      "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
+      "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
+      world_rank(rank_), world_rank(peer), describe(blocking_, call_(fabric_), text), status.what,
+      strerrordesc_np(status.error));
+}
+
+void ErrorReporter::tell_messages_lost() {
+  error_code_ = ErrorCode::lost;
+  char text[96];
+  log::fatal(
+      "rank %d, in %s on a communicator of %d ranks, lost its messages to other nodes, or they "
+      "were "
+      "of another length: have their ranks ended, or called something else?",
+      world_rank(rank_), describe(blocking_, call_(fabric_), text), size());
+}
+
+bool ErrorReporter::is_called_off() const { return is_called_off_ != nullptr && is_called_off_(); }
+
+bool ErrorReporter::find_stray() {
+  if (find_stray_ == nullptr) return false;
+  const auto stray = find_stray_();
+  if (stray) tell_mismatch_across(stray->member, stray->theirs, stray->mine);
+  return stray.has_value();
+}
+
 fabric::Emergencies ErrorReporter::emergencies() {
+  using R = ErrorReporter;
   return {
       .context = this,
-      .peer_lost =
-          [](void* context, int peer) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::lost;
-            char text[96];
-            log::fatal(
-                "rank %d (process %d) ended while rank %d was waiting for it in %s on a "
-                "communicator of %d ranks, step %llu",
-                self->world_rank(peer),
-                self->node_.member(self->members_[static_cast<std::size_t>(peer)]).pid,
-                self->world_rank(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text), self->size(),
-                static_cast<unsigned long long>(self->last_step_(self->fabric_)));
-          },
-      .mismatch =
-          [](void* context, int peer, std::uint64_t theirs, std::uint64_t) {
-            static_cast<ErrorReporter*>(context)->tell_mismatch(peer, theirs);
-          },
-      .astray =
-          [](void* context, int peer, fabric::Step step) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->tell_mismatch(peer, self->call_of(peer, step));
-          },
-      .truncation =
-          [](void* context, int peer, std::size_t sent, std::size_t room) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::truncated;
-            char text[96];
-            log::fatal(
-                "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has "
-                "room for %zu",
-                self->world_rank(peer), sent, self->world_rank(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text), self->size(), room);
-          },
-      .unreachable =
-          [](void* context, int peer, const Status& status) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::unreachable;
-            char text[96];
-            log::fatal(
-                "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
-                "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
-                self->world_rank(self->rank_), self->world_rank(peer),
-                describe(self->blocking_, self->call_(self->fabric_), text), status.what,
-                strerrordesc_np(status.error));
-          },
-      .peer_error = [](void* context, int) { static_cast<ErrorReporter*>(context)->hear(); },
-      .mixed_up = [](void* context) { return static_cast<ErrorReporter*>(context)->find_mixup(); },
-      .mismatch_across =
-          [](void* context, int rank, std::uint64_t theirs, std::uint64_t mine) {
-            static_cast<ErrorReporter*>(context)->tell_mismatch_across(rank, theirs, mine);
-          },
-      .truncation_across =
-          [](void* context, int rank, std::size_t sent, std::size_t room) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::truncated;
-            char text[96];
-            log::fatal(
-                "on a communicator of %d ranks its rank %d sends %zu bytes to its rank %d in %s, "
-                "which has room for %zu",
-                self->size(), rank, sent, self->rank_of(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text), room);
-          },
-      .called_off =
-          [](void* context) {
-            const auto* self = static_cast<const ErrorReporter*>(context);
-            return self->is_called_off_ != nullptr && self->is_called_off_();
-          },
-      .strayed =
-          [](void* context) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            if (self->find_stray_ == nullptr) return false;
-            const auto stray = self->find_stray_();
-            if (stray) self->tell_mismatch_across(stray->member, stray->theirs, stray->mine);
-            return stray.has_value();
-          },
-      .messages_lost =
-          [](void* context) {
-            auto* self = static_cast<ErrorReporter*>(context);
-            self->error_code_ = ErrorCode::lost;
-            char text[96];
-            log::fatal(
-                "rank %d, in %s on a communicator of %d ranks, lost its messages to other nodes, "
-                "or they were of another length: have their ranks ended, or called something else?",
-                self->world_rank(self->rank_),
-                describe(self->blocking_, self->call_(self->fabric_), text), self->size());
-          },
+      .peer_lost = call_on<&R::tell_lost>,
+      .mismatch = [](void* context, int peer, std::uint64_t theirs,
+                     std::uint64_t) { call_on<&R::tell_mismatch>(context, peer, theirs); },
+      .astray = call_on<&R::tell_astray>,
+      .truncation = call_on<&R::tell_truncation>,
+      .unreachable = call_on<&R::tell_unreachable>,
+      .peer_error = [](void* context, int) { call_on<&R::hear>(context); },
+      .mixed_up = call_on<&R::find_mixup>,
+      .mismatch_across = call_on<&R::tell_mismatch_across>,
+      .truncation_across = call_on<&R::tell_truncation_across>,
+      .called_off = call_on<&R::is_called_off>,
+      .strayed = call_on<&R::find_stray>,
+      .messages_lost = call_on<&R::tell_messages_lost>,
   };
 }
 

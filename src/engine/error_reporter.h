@@ -64,9 +64,22 @@ class ErrorReporter {
   [[nodiscard]] int size() const;               // of it
   [[nodiscard]] bool find_mixup();
   [[nodiscard]] std::uint64_t call_of(int peer, fabric::Step step) const;
+  void tell_lost(int peer);
   void tell_mismatch(int peer, std::uint64_t theirs);
   void tell_mismatch_across(int rank, std::uint64_t theirs, std::uint64_t mine);
+  void tell_astray(int peer, fabric::Step step);
+  void tell_truncation(int peer, std::size_t sent, std::size_t room);
+  void tell_truncation_across(int rank, std::size_t sent, std::size_t room);
+  void tell_unreachable(int peer, const Status& status);
+  void tell_messages_lost();
   void hear();
+  [[nodiscard]] bool is_called_off() const;
+  [[nodiscard]] bool find_stray();
+  // `context` is the reporter.
+  template <auto function, class... Given>
+  static auto call_on(void* context, Given... given) {
+    return (static_cast<ErrorReporter*>(context)->*function)(given...);
+  }
 
   const Node& node_;
   const std::vector<int>& members_;

@@ -190,7 +190,7 @@ void Communicators<H>::settle(H comm, CommState& unsettled, Collective collectiv
     state.why = engine::several_nodes;
     if (spreads && !state.revoked) {
       lock.unlock();  // those of another communicator may have to meet first
-      link(comm, state, std::move(members));
+      link(comm, state, members);
       lock.lock();
     }
     if (state.revoked && state.team == nullptr) state.why = revoked_by_program;
@@ -258,12 +258,28 @@ fabric::Cut cut_of(std::size_t longest, std::uint8_t cuts) {
           limits::most_cut_bytes};
 }
 
+// nullptr: the members become a team, as far as these facts go.
+template <class H>
+const char* why_unlinked(const typename SharedLinks<H>::Facts& facts) {
+  if (facts.rank_order) return "its ranks are on several nodes, and TUTTI_ORDER is rank";
+  if (facts.devices) return "its ranks are on several nodes, with a runtime of GPUs";
+  return nullptr;
+}
+
+// `map`'s ranks of this node, as ranks of the node.
+std::vector<int> members_of(const fabric::NodeMap& map, const std::vector<int>& on_node) {
+  std::vector<int> members;
+  for (const int rank : map.members(map.node()))
+    members.push_back(on_node[static_cast<std::size_t>(rank)]);
+  return members;
+}
+
 }  // namespace
 
 // Members on several nodes become a team, in a blocking collective: they are all there, and no
 // other thread calls one. `on_node`: by rank, as node_ranks().
 template <class H>
-void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
+void Communicators<H>::link(H comm, State& state, const std::vector<int>& on_node) {
   SharedLinks<H>& shared = state.origin->links();
   const std::shared_ptr<engine::Node>& node = state.origin->node();
   int rank = 0;
@@ -272,9 +288,7 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
   if (ranks.empty() || !gather_members(comm)) return;
   const auto membership = shared.membership(std::move(ranks), rank);
   const fabric::NodeMap& map = membership->map;
-  std::vector<int> members;
-  for (const int each : map.members(map.node()))
-    members.push_back(on_node[static_cast<std::size_t>(each)]);
+  std::vector<int> members = members_of(map, on_node);
 
   typename SharedLinks<H>::Facts facts{
       .devices = devices::present() || node->has_devices(),
@@ -289,10 +303,7 @@ void Communicators<H>::link(H comm, State& state, std::vector<int> on_node) {
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(membership->ranks[0]));
   if (!shared.agree(comm, name, facts, tag)) return;
   const auto tagged = shared.members(tag, name, membership);
-  const char* why = nullptr;
-  if (facts.devices) why = "its ranks are on several nodes, with a runtime of GPUs";
-  if (facts.rank_order) why = "its ranks are on several nodes, and TUTTI_ORDER is rank";
-  if (why != nullptr) {
+  if (const char* why = why_unlinked<H>(facts)) {
     state.why = why;
     return;
   }

@@ -138,7 +138,7 @@ class Communicators {
   [[nodiscard]] bool puts_off(State& state, Collective collective, bool blocking,
                               std::size_t vector_bytes) const;
   void join_team(H comm, State& state, std::vector<int> members);
-  void link(H comm, State& state, std::vector<int> on_node);
+  void link(H comm, State& state, const std::vector<int>& on_node);
   [[nodiscard]] NodeSpread spread_of(H comm, State& state);
   [[nodiscard]] bool has_strangers(H comm, int size);
   void settle_at(const std::shared_ptr<engine::Node>& node);

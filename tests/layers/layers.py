@@ -28,6 +28,7 @@ PROGRAMS = {
 }
 SUFFIXES = {".h", ".cc", ".def"}
 MOST_LINES = 600
+MOST_LINES_OF_A_FUNCTION = 60
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
@@ -103,3 +104,22 @@ def unlicensed(root: Path, files: list[str]) -> list[str]:
 def too_long(root: Path, files: list[str]) -> list[str]:
     chosen = [name for name in files if name.endswith((".cc", ".h", ".py", ".sh"))]
     return [n for n in chosen if (root / n).read_text().count("\n") > MOST_LINES]
+
+
+def long_functions(src: Path) -> list[str]:
+    """``file:line: lines`` for each function with more lines, its signature included.
+
+    Source is laid out by clang-format: a body ends with a brace under the signature's beginning.
+    """
+    problems = []
+    for path in sources(src):
+        begins = {0: 0, 2: 0}  # by indent: the last line that begins there
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            indent = len(line) - len(line.lstrip())
+            if indent not in begins or not line.strip() or line.lstrip().startswith("//"):
+                continue
+            length = number - begins[indent] + 1
+            if line.strip() == "}" and length > MOST_LINES_OF_A_FUNCTION:
+                problems.append(f"{path.relative_to(src)}:{begins[indent]}: {length}")
+            begins[indent] = number
+    return problems

@@ -50,6 +50,10 @@ def test_no_file_is_too_long(files: list[str]):
     assert layers.too_long(ROOT, files) == []
 
 
+def test_no_function_is_too_long():
+    assert layers.long_functions(SRC) == []
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for layer in ("base", "os", "mpi"):
@@ -120,3 +124,13 @@ def test_a_missing_licence_and_a_long_file_are_found(tree: Path):
     (tree / "long.py").write_text("\n" * (layers.MOST_LINES + 1))
     assert layers.unlicensed(tree, ["os/os.h", "long.py"]) == ["os/os.h"]
     assert layers.too_long(tree, ["os/os.h", "long.py"]) == ["long.py"]
+
+
+@pytest.mark.parametrize("indent", ["", "  "])
+@pytest.mark.parametrize(("more", "found"), [(0, []), (1, ["os/x.cc:3: 61"])])
+def test_a_long_function_is_found(tree: Path, indent: str, more: int, found: list[str]):
+    body = [f"{indent}  f();"] * (layers.MOST_LINES_OF_A_FUNCTION - 3 + more)
+    begin = ["#include <x>", f"{indent}template <class T>", f"{indent}void f(int a,"]
+    lines = [*begin, f"{indent}       int b) {{", *body, f"{indent}}}", ""]
+    (tree / "os" / "x.cc").write_text("\n".join(lines))
+    assert layers.long_functions(tree) == found

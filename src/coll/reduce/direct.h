@@ -143,6 +143,13 @@ Agreement agreement(const Cards* cards, int ranks, const sliced::WorstTransports
   return agreed;
 }
 
+template <class PartOf>
+std::size_t longest_part(int ranks, PartOf part_of) {
+  std::size_t longest = 0;
+  for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
+  return longest;
+}
+
 }  // namespace detail
 
 template <Fabric F>
@@ -186,8 +193,7 @@ Task direct_to(F& f, const Work& work, int root) {
 
   f.take(mapped ? Route::mapped : Route::copied);
   const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
-  std::size_t longest = 0;
-  for (int q = 0; q < ranks; ++q) longest = std::max(longest, part_of(q).count);
+  const std::size_t longest = detail::longest_part(ranks, part_of);
   const std::size_t chunk = sliced::chunk_of(work, longest, most);
   std::byte* const scratch = table.room(detail::Chunk<F>::scratch_bytes(work, ranks, mapped));
   detail::Chunk<F> folder(f, work, table.cards(), root, mapped, scratch);

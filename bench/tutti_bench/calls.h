@@ -74,8 +74,11 @@ void alltoallv(F<More...> f, P p, S s, More... more) {
 template <class... More>
 void alltoallw(F<More...> f, P p, S s, More... more) {
   const Layout& l = p.layout;
-  f.alltoallw(s.send, l.send_counts.data(), l.send_displs.data(), l.send_types.data(), s.recv,
-              l.recv_counts.data(), l.recv_displs.data(), l.recv_types.data(), p.comm, more...);
+  const auto handles = [](const std::vector<std::byte>& array) {  // Mpi::array
+    return reinterpret_cast<const Handle*>(array.data());
+  };
+  f.alltoallw(s.send, l.send_counts.data(), l.send_displs.data(), handles(l.send_types), s.recv,
+              l.recv_counts.data(), l.recv_displs.data(), handles(l.recv_types), p.comm, more...);
 }
 template <class... More>
 void reduce_scatter(F<More...> f, P p, S s, More... more) {

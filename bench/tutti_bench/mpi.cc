@@ -23,28 +23,13 @@ void find(void* library, const char* name, F& function, std::string& missing) {
 template <class... More>
 void find_all(void* library, const char* prefix, Forms<More...>& f, std::string& missing) {
   const bool nonblocking = sizeof...(More) != 0;
-  const auto get = [&](std::string name, auto& function) {
+  const auto get = [&](auto& function, std::string name) {
     if (nonblocking)
       name = "I" + std::string(1, static_cast<char>(name[0] - 'A' + 'a')) + name.substr(1);
     find(library, (prefix + name).c_str(), function, missing);
   };
-  get("Barrier", f.barrier);
-  get("Bcast", f.bcast);
-  get("Reduce", f.reduce);
-  get("Allreduce", f.allreduce);
-  get("Gather", f.gather);
-  get("Gatherv", f.gatherv);
-  get("Scatter", f.scatter);
-  get("Scatterv", f.scatterv);
-  get("Allgather", f.allgather);
-  get("Allgatherv", f.allgatherv);
-  get("Alltoall", f.alltoall);
-  get("Alltoallv", f.alltoallv);
-  get("Alltoallw", f.alltoallw);
-  get("Reduce_scatter", f.reduce_scatter);
-  get("Reduce_scatter_block", f.reduce_scatter_block);
-  get("Scan", f.scan);
-  get("Exscan", f.exscan);
+  get(f.barrier, "Barrier");
+  f.for_each(get);
 }
 
 // The one predefined handle that the library itself has no need of.

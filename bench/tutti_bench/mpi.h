@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/forms.h"
 #include "tutti_bench/names.h"
 
 namespace tutti::bench {
@@ -16,47 +17,11 @@ namespace tutti::bench {
 // reads the lower half of the register or stack slot, on x86-64 and little-endian aarch64 alike.
 // Arrays of handles are another matter: Mpi::array.
 using Handle = void*;
-using Ints = const int*;
 
-// The collectives' signatures, of MPI_X and with a request behind the arguments of MPI_IX.
+// The collectives: MPI_X, and with a request behind the arguments MPI_IX.
 template <class... More>
-struct Forms {
+struct Forms : mpi::Forms<Handle, int, int, More...> {
   int (*barrier)(Handle comm, More... more);
-  int (*bcast)(void* buffer, int count, Handle type, int root, Handle comm, More... more);
-  int (*reduce)(const void* send, void* recv, int count, Handle type, Handle op, int root,
-                Handle comm, More... more);
-  int (*allreduce)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
-                   More... more);
-  int (*gather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                Handle recv_type, int root, Handle comm, More... more);
-  int (*gatherv)(const void* send, int send_count, Handle send_type, void* recv, Ints recv_counts,
-                 Ints recv_displs, Handle recv_type, int root, Handle comm, More... more);
-  int (*scatter)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                 Handle recv_type, int root, Handle comm, More... more);
-  int (*scatterv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
-                  void* recv, int recv_count, Handle recv_type, int root, Handle comm,
-                  More... more);
-  int (*allgather)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                   Handle recv_type, Handle comm, More... more);
-  int (*allgatherv)(const void* send, int send_count, Handle send_type, void* recv,
-                    Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm,
-                    More... more);
-  int (*alltoall)(const void* send, int send_count, Handle send_type, void* recv, int recv_count,
-                  Handle recv_type, Handle comm, More... more);
-  int (*alltoallv)(const void* send, Ints send_counts, Ints send_displs, Handle send_type,
-                   void* recv, Ints recv_counts, Ints recv_displs, Handle recv_type, Handle comm,
-                   More... more);
-  int (*alltoallw)(const void* send, Ints send_counts, Ints send_displs, const void* send_types,
-                   void* recv, Ints recv_counts, Ints recv_displs, const void* recv_types,
-                   Handle comm, More... more);
-  int (*reduce_scatter)(const void* send, void* recv, Ints counts, Handle type, Handle op,
-                        Handle comm, More... more);
-  int (*reduce_scatter_block)(const void* send, void* recv, int count, Handle type, Handle op,
-                              Handle comm, More... more);
-  int (*scan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
-              More... more);
-  int (*exscan)(const void* send, void* recv, int count, Handle type, Handle op, Handle comm,
-                More... more);
 };
 using Functions = Forms<>;
 

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The collectives as people write them."""
+"""The collectives as people write them, from the library's own table of them."""
 
 from __future__ import annotations
 
-ALL = (
-    *("bcast", "reduce", "allreduce", "barrier", "gather", "gatherv", "scatter", "scatterv"),
-    *("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
-    *("reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
-)
+import re
+from pathlib import Path
+
+# src/base/collectives.def, which is installed beside this file: name, Name, root, computed.
+_ROW = re.compile(r"^TUTTI_(?:BARRIER|COLLECTIVE)\((\w+), \w+(?:, \w+, (\w+))?", re.MULTILINE)
+_ROWS = _ROW.findall(Path(__file__).with_name("collectives.def").read_text())
+
+ALL = tuple(name for name, _ in _ROWS)
+COMPUTE = tuple(name for name, computed in _ROWS if computed not in ("", "nothing"))
 
 
 def plain(word: str) -> str:

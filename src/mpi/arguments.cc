@@ -4,9 +4,49 @@
 #include <array>
 #include <atomic>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace tutti::mpi {
+namespace {
+
+// The words of signatures in base/collectives.def.
+struct N;
+struct D;
+struct T;
+struct O;
+struct C;
+
+// What a collective on a communicator of one rank is given to receive where it sends from.
+template <class H>
+class Aliased {
+ public:
+  Aliased(const Native<H>& native, H comm, int count)
+      : byte_(native.byte), bor_(native.bor), comm_(comm), count_(count) {}
+
+  template <class... Given, class... Words>
+  int call(int (*function)(Given...), int (*)(Words...)) {
+    return function(of(std::type_identity<Words>{})...);
+  }
+
+ private:
+  void* of(std::type_identity<void*>) { return &place_; }
+  const void* of(std::type_identity<const void*>) { return &place_; }
+  int of(std::type_identity<N>) { return count_; }
+  const int* of(std::type_identity<const N*>) { return &count_; }
+  const int* of(std::type_identity<const D*>) { return &zero_; }
+  H of(std::type_identity<T>) { return byte_; }
+  const H* of(std::type_identity<const T*>) { return &byte_; }
+  H of(std::type_identity<O>) { return bor_; }
+  H of(std::type_identity<C>) { return comm_; }
+  int of(std::type_identity<int>) { return zero_; }  // the root
+
+  H byte_, bor_, comm_;
+  int count_, zero_ = 0;
+  int place_ = 0;  // as many bytes as are counted here, and more
+};
+
+}  // namespace
 
 // Like MPI_COMM_SELF, but it returns errors, and has none of the program's attributes, whose
 // functions would be called; native_.null_comm where there is no MPI_COMM_WORLD.
@@ -55,44 +95,17 @@ bool Arguments<H>::refuses_no_result() {
 // What the MPI returns for that, on a communicator of one rank.
 template <class H>
 int Arguments<H>::alias_on(H alone, Collective collective, int count) {
-  const auto& mpi = native_.small;
-  int x = 0;
-  const int none = 0;
-  const H byte = native_.byte;
+  Aliased<H> given(native_, alone, count);
   switch (collective) {
-    case Collective::barrier:
-    case Collective::bcast:
-      return 0;
-    case Collective::reduce:
-      return mpi.reduce(&x, &x, count, byte, native_.bor, 0, alone);
-    case Collective::allreduce:
-      return mpi.allreduce(&x, &x, count, byte, native_.bor, alone);
-    case Collective::reduce_scatter:
-      return mpi.reduce_scatter(&x, &x, &count, byte, native_.bor, alone);
-    case Collective::reduce_scatter_block:
-      return mpi.reduce_scatter_block(&x, &x, count, byte, native_.bor, alone);
-    case Collective::scan:
-      return mpi.scan(&x, &x, count, byte, native_.bor, alone);
-    case Collective::exscan:
-      return mpi.exscan(&x, &x, count, byte, native_.bor, alone);
-    case Collective::gather:
-      return mpi.gather(&x, count, byte, &x, count, byte, 0, alone);
-    case Collective::gatherv:
-      return mpi.gatherv(&x, count, byte, &x, &count, &none, byte, 0, alone);
-    case Collective::scatter:
-      return mpi.scatter(&x, count, byte, &x, count, byte, 0, alone);
-    case Collective::scatterv:
-      return mpi.scatterv(&x, &count, &none, byte, &x, count, byte, 0, alone);
-    case Collective::allgather:
-      return mpi.allgather(&x, count, byte, &x, count, byte, alone);
-    case Collective::allgatherv:
-      return mpi.allgatherv(&x, count, byte, &x, &count, &none, byte, alone);
-    case Collective::alltoall:
-      return mpi.alltoall(&x, count, byte, &x, count, byte, alone);
-    case Collective::alltoallv:
-      return mpi.alltoallv(&x, &count, &none, byte, &x, &count, &none, byte, alone);
-    case Collective::alltoallw:
-      return mpi.alltoallw(&x, &count, &none, &byte, &x, &count, &none, &byte, alone);
+#define TUTTI_BARRIER(name, Name) \
+  case Collective::name:          \
+    return 0;
+#define TUTTI_COLLECTIVE(name, Name, root, computed, arguments, more, ...) \
+  case Collective::name:                                                   \
+    return given.call(native_.small.name, static_cast<int (*)(__VA_ARGS__)>(nullptr));
+#include "base/collectives.def"
+#undef TUTTI_COLLECTIVE
+#undef TUTTI_BARRIER
   }
   return 0;
 }

@@ -16,6 +16,9 @@ using Count = std::int64_t;
 // argument points to the request, and nothing for the blocking ones.
 template <class H, class N, class D, class... Request>
 struct Forms {
+  using T = H;
+  using O = H;
+  using C = H;
 #define TUTTI_BARRIER(name, Name)
 #define TUTTI_COLLECTIVE(name, Name, root, computed, arguments, more, ...) \
   int (*name)(__VA_ARGS__, Request...);

@@ -51,7 +51,7 @@ def test_every_command_has_help(tutti, command):
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("bench", "Of bcast, reduce, allreduce"),
+        ("bench", "Of barrier, bcast, reduce"),
         ("explain", "As allreduce, MPI_Allreduce or iallreduce."),
         ("simulate", "Of iscan, ibcast, ireduce"),
         ("trace", "The trace."),

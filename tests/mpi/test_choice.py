@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from rig.mpis import MAIN, OPENMPI, Mpi
+from tutti import collectives
 
 pytestmark = pytest.mark.alone
 
-COMPUTE = ("REDUCE", "ALLREDUCE", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "SCAN", "EXSCAN")
-MOVE = (
-    *("GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
-    *("ALLTOALL", "ALLTOALLV", "ALLTOALLW"),
-)
+COMPUTE = [name.upper() for name in collectives.COMPUTE]
+MOVE = [n.upper() for n in collectives.ALL if n not in ("barrier", "bcast", *collectives.COMPUTE)]
 FORCED = {
     "staged": {"TUTTI_CHECK": "strict", "TUTTI_BARRIER": "dissemination", "TUTTI_BCAST": "staged"}
     | {f"TUTTI_{name}": "staged" for name in COMPUTE}

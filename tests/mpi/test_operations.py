@@ -8,9 +8,10 @@ import re
 
 import pytest
 from rig.mpis import MAIN, MPICH, OPENMPI, OTHERS, Mpi
+from tutti import collectives
 
 MEMORY = {"commons": "commons,cma,bounce", "cma": "cma", "bounce": "bounce"}
-REDUCTIONS = ["Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"]
+REDUCTIONS = [name.capitalize() for name in collectives.COMPUTE]
 BOTH = REDUCTIONS + ["I" + name.lower() for name in REDUCTIONS]
 
 every_main = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)

@@ -20,7 +20,6 @@ from tutti.reporters import explain_table
 from tutti.reporters.text import write_file
 
 UNKNOWN_SIZES = ("gatherv", "scatterv", "alltoallv", "alltoallw")  # no rank knows the others'
-COMPUTE = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
 MOST_RANKS = 4096
 
 
@@ -49,7 +48,7 @@ def explain(
     count = arguments.rank_count(ranks) or 0
     if not 2 <= count <= MOST_RANKS:
         raise UsageError(f"-n must be from 2 to {MOST_RANKS}, not {ranks}")
-    if user_op and name not in COMPUTE:
+    if user_op and name not in collectives.COMPUTE:
         raise UsageError(f"--user-op is for reductions, and {name} computes nothing")
     if size is not None and name in (*UNKNOWN_SIZES, "barrier"):
         reason = "it moves nothing" if name == "barrier" else "no rank knows the others' sizes"

@@ -6,9 +6,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# src/base/collectives.def, which is installed beside this file: name, Name, root, computed.
-_ROW = re.compile(r"^TUTTI_(?:BARRIER|COLLECTIVE)\((\w+), \w+(?:, \w+, (\w+))?", re.MULTILINE)
-_ROWS = _ROW.findall(Path(__file__).with_name("collectives.def").read_text())
+# It is installed beside this file, but where the package is run from its source.
+_INSTALLED = Path(__file__).with_name("collectives.def")
+_SOURCE = Path(__file__).resolve().parents[2] / "src" / "base" / "collectives.def"
+_TABLE = _INSTALLED if _INSTALLED.is_file() else _SOURCE
+# A row begins with name, Name, root, computed.
+_ROW = re.compile(r"^TUTTI_(?:BARRIER|COLLECTIVE)\((\w+),\s+\w+(?:,\s+\w+,\s+(\w+))?", re.M)
+_ROWS = _ROW.findall(_TABLE.read_text())
 
 ALL = tuple(name for name, _ in _ROWS)
 COMPUTE = tuple(name for name, computed in _ROWS if computed not in ("", "nothing"))

@@ -7,12 +7,10 @@ import subprocess
 
 import pytest
 from conftest import MPIS
+from tutti.commands.bench import COLLECTIVES as COLLECTIVES_OF_THE_COMMAND
 
-COLLECTIVES = [
-    "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
-    "allgatherv", "alltoall", "alltoallv", "alltoallw", "alltoallv_transpose",
-    "alltoallw_transpose", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
-]  # fmt: skip
+# Those that have a size.
+COLLECTIVES = [name for name in COLLECTIVES_OF_THE_COMMAND if name != "barrier"]
 ROW_KEYS = {
     "collective", "ranks", "bytes", "cache", "base_us", "tutti_us", "ratio", "limit_us", "way",
     "base_best_us", "tutti_best_us",

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tutti.reporters import bench_plot
 
 ROWS = [
     {
@@ -108,6 +109,20 @@ def test_table_json_and_plot(tutti, stand_in, library, tmp_path):
         "--collective", "allreduce", "--sizes", "8,1048576", "--dtype", "float", "--op", "sum",
         "--memory", "heap", "--cache", "cold", "--root", "0",
     ]  # fmt: skip
+
+
+def test_the_key_of_a_plot_is_that_of_the_lines(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(bench_plot, "save_figure", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(bench_plot, "machine_line", lambda machine: "a machine")
+    for names in (["barrier", "bcast"], ["barrier", "bcast", "reduce", "scan", "exscan", "gather"]):
+        rows = [dict(row, collective=name) for name in names for row in ROWS]
+        for row in rows:
+            row["bytes"] = row["bytes"] if row["collective"] != "barrier" else 0
+        bench_plot.draw(tmp_path / "a.png", {}, "Open MPI", rows)
+        figure = drawn.pop()
+        keys = [panel.get_legend() for panel in figure.axes if panel.get_legend()] + figure.legends
+        assert [type(handle).__name__ for handle in keys[0].legend_handles] == ["Line2D"] * 3
 
 
 def test_all_of_them_each_once(tutti, stand_in, tmp_path):

@@ -116,7 +116,7 @@ def long_functions(src: Path) -> list[str]:
         begins = {0: 0, 2: 0}  # by indent: the last line that begins there
         for number, line in enumerate(path.read_text().splitlines(), 1):
             indent = len(line) - len(line.lstrip())
-            if indent not in begins or not line.strip() or line.lstrip().startswith("//"):
+            if indent not in begins or re.match(r"\s*($|//|#)", line):
                 continue
             length = number - begins[indent] + 1
             if line.strip() == "}" and length > MOST_LINES_OF_A_FUNCTION:

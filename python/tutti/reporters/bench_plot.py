@@ -48,10 +48,11 @@ def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str,
         unused.set_visible(False)
     for line in grid:
         line[0].set_ylabel("time of one call (us)")
+    keyed = next((panel for panel in panels if panel.get_lines()), panels[0])  # one without bars
     if lines == 1:
-        panels[0].legend(frameon=False)
+        keyed.legend(frameon=False)
     else:  # small panels have no room for it
-        handles, labels = panels[0].get_legend_handles_labels()
+        handles, labels = keyed.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(LINES), frameon=False)
     first = rows[0]
     figure.suptitle(

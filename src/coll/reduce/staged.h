@@ -191,9 +191,11 @@ Task staged_parts(F& f, const Work& work) {
   for (const Slice& part : work.parts) longest = std::max(longest, part.count);
   const detail::Pieces cut = detail::pieces_of(longest, element, segment::staging_bytes / ranks);
   const std::size_t piece = cut.piece, pieces = cut.count;
-  // No two parts in a cache line, if there is room: each of them has another reader.
-  const std::size_t lines = round_up(piece * element, line_bytes);
-  const std::size_t apart = lines * ranks <= segment::staging_bytes ? lines : piece * element;
+  // Each part has another reader. What they hand back is not two parts' of a cache line, if there
+  // is room.
+  const std::size_t tight = piece * element, lines = round_up(tight, line_bytes);
+  const bool alone = tight >= limits::handed_back_bytes && lines * ranks <= segment::staging_bytes;
+  const std::size_t apart = alone ? lines : tight;
   const auto size_of = [&](std::size_t q, std::size_t k) {
     return std::min(piece, work.parts[q].count - std::min(work.parts[q].count, k * piece));
   };

@@ -330,6 +330,34 @@ TEST(Across, CountsWhatLeadersSend) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// Of an Alltoall, flat algorithms send a message from each rank to each: 192 between four nodes of
+// four ranks. Leaders send 12 of what they pack.
+TEST(Across, PacksWhatGoesFromNodeToNode) {
+  constexpr int nodes = 4, each = 4, ranks = nodes * each;
+  Wires wires(ranks);
+  const Endings endings = fork_ranks(ranks, [&](Rank& self) {
+    std::vector<std::int32_t> hosts;
+    for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / each);
+    auto team = team_across(self, wires, hosts);
+    const auto& sent = team->account_so_far().messages[engine::kind_of(Collective::alltoall, true)];
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10}) {
+      std::vector<std::byte> send(ranks * bytes, std::byte(self.rank)), recv(ranks * bytes);
+      std::vector<coll::Block> out, in;
+      for (std::size_t q = 0; q < ranks; ++q) {
+        out.push_back({&send[q * bytes], bytes});
+        in.push_back({&recv[q * bytes], bytes});
+      }
+      const std::uint64_t before = sent;
+      const Work work{.count = bytes, .out = out, .in = in};
+      RANK_CHECK(team->run(Collective::alltoall, work) == ErrorCode::none);
+      for (std::size_t i = 0; i < recv.size(); ++i) RANK_CHECK(recv[i] == std::byte(i / bytes));
+      const int packed = self.rank % each == 0 ? nodes - 1 : 0;
+      RANK_CHECK(sent - before == static_cast<std::uint64_t>(bytes == 8 ? packed : ranks - each));
+    }
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 // What is awaited has another length than what is sent: the members of both nodes call different
 // things. Whoever sees it says so, and its node's members end.
 TEST(Across, NoticesMessagesOfAnotherLength) {

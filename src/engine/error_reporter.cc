@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/error_reporter.h"
 
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
@@ -18,25 +19,30 @@ constexpr std::chrono::seconds believed_after{1};
 constexpr std::chrono::seconds believed_though_met_after{60};
 
 // "MPI_Allreduce (MPI_SUM) of 8 bytes". 0: some call, not known which.
-const char* describe(bool blocking, std::uint64_t word, char (&text)[96]) {
-  if (word == 0) return blocking ? "a blocking collective" : "a nonblocking one";
+std::array<char, 96> describe(bool blocking, std::uint64_t word) {
+  std::array<char, 96> text;
+  int length = 0;
+  const auto end = [&] { return text.data() + length; };
+  const auto rest = [&] { return text.size() - static_cast<std::size_t>(length); };
+  if (word == 0) {
+    std::snprintf(end(), rest(), "%s", blocking ? "a blocking collective" : "a nonblocking one");
+    return text;
+  }
   const CallSignature call = CallSignature::decode(word);
-  int length = std::snprintf(text, sizeof text, "MPI_%s",
-                             name_of_kind(kind_of(call.collective, blocking)).data());
-  const auto rest = [&] { return sizeof text - static_cast<std::size_t>(length); };
+  length = std::snprintf(end(), rest(), "MPI_%s",
+                         name_of_kind(kind_of(call.collective, blocking)).data());
   if (coll::is_rooted(call.collective))
-    length += std::snprintf(text + length, rest(), ", root %d", call.root);
+    length += std::snprintf(end(), rest(), ", root %d", call.root);
   if (call.op == coll::user_op) {
-    length += std::snprintf(text + length, rest(), " (an operation of the user)");
+    length += std::snprintf(end(), rest(), " (an operation of the user)");
   } else if (call.op > 0) {
     char op[16];
     std::snprintf(op, sizeof op, "%s", reduce::name_of(static_cast<reduce::Op>(call.op - 1)));
     for (char* c = op; *c != '\0'; ++c) *c = static_cast<char>(std::toupper(*c));
-    length += std::snprintf(text + length, rest(), " (MPI_%s)", op);
+    length += std::snprintf(end(), rest(), " (MPI_%s)", op);
   }
   if (call.bytes > 0)
-    std::snprintf(text + length, rest(), " of %llu bytes",
-                  static_cast<unsigned long long>(call.bytes));
+    std::snprintf(end(), rest(), " of %llu bytes", static_cast<unsigned long long>(call.bytes));
   return text;
 }
 
@@ -96,12 +102,11 @@ bool ErrorReporter::find_mixup() {
   }
   if (now - suspected_ < (mixup->met ? believed_though_met_after : believed_after)) return false;
   error_code_ = ErrorCode::mismatched;
-  char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s; "
       "blocking and nonblocking collectives do not match",
-      size(), world_rank(mixup->starter), describe(false, mixup->started, text[0]),
-      world_rank(mixup->blocker), describe(true, mixup->blocking, text[1]));
+      size(), world_rank(mixup->starter), describe(false, mixup->started).data(),
+      world_rank(mixup->blocker), describe(true, mixup->blocking).data());
   // The error concerns both kinds of collectives, so both desks say so. Each member that waits in
   // either kind, this rank included, looks at one of them.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
@@ -120,22 +125,22 @@ void ErrorReporter::tell_mismatch(int peer, std::uint64_t theirs) {
   }
   const bool truncated = sends_too_much(theirs, mine, sender, receiver);
   error_code_ = truncated ? ErrorCode::truncated : ErrorCode::mismatched;
-  char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: rank %d %s, rank %d %s",
-      size(), world_rank(peer), describe(blocking_, theirs, text[0]), world_rank(rank_),
-      describe(blocking_, mine, text[1]));
+      size(), world_rank(peer), describe(blocking_, theirs).data(), world_rank(rank_),
+      describe(blocking_, mine).data());
 }
 
 void ErrorReporter::tell_mismatch_across(int rank, std::uint64_t theirs, std::uint64_t mine) {
   error_code_ = ErrorCode::mismatched;
-  char text[2][96];
   log::fatal(
       "the ranks of a communicator of %d ranks called different things: its rank %d %s, its rank "
       "%d %s",
-      size(), rank, describe(blocking_, theirs, text[0]), rank_of(rank_),
-      describe(blocking_, mine, text[1]));
+      size(), rank, describe(blocking_, theirs).data(), rank_of(rank_),
+      describe(blocking_, mine).data());
 }
+
+std::array<char, 96> ErrorReporter::my_call() const { return describe(blocking_, call_(fabric_)); }
 
 // What a member has called from `step` on.
 std::uint64_t ErrorReporter::call_of(int peer, fabric::Step step) const {
@@ -155,12 +160,11 @@ void ErrorReporter::hear() {
 
 void ErrorReporter::tell_lost(int peer) {
   error_code_ = ErrorCode::lost;
-  char text[96];
   log::fatal(
       "rank %d (process %d) ended while rank %d was waiting for it in %s on a communicator of %d "
       "ranks, step %llu",
       world_rank(peer), node_.member(members_[static_cast<std::size_t>(peer)]).pid,
-      world_rank(rank_), describe(blocking_, call_(fabric_), text), size(),
+      world_rank(rank_), my_call().data(), size(),
       static_cast<unsigned long long>(last_step_(fabric_)));
 }
 
@@ -170,41 +174,35 @@ void ErrorReporter::tell_astray(int peer, fabric::Step step) {
 
 void ErrorReporter::tell_truncation(int peer, std::size_t sent, std::size_t room) {
   error_code_ = ErrorCode::truncated;
-  char text[96];
   log::fatal(
       "rank %d sends %zu bytes to rank %d in %s on a communicator of %d ranks, which has room for "
       "%zu",
-      world_rank(peer), sent, world_rank(rank_), describe(blocking_, call_(fabric_), text), size(),
-      room);
+      world_rank(peer), sent, world_rank(rank_), my_call().data(), size(), room);
 }
 
 void ErrorReporter::tell_truncation_across(int rank, std::size_t sent, std::size_t room) {
   error_code_ = ErrorCode::truncated;
-  char text[96];
   log::fatal(
       "on a communicator of %d ranks its rank %d sends %zu bytes to its rank %d in %s, which has "
       "room for %zu",
-      size(), rank, sent, rank_of(rank_), describe(blocking_, call_(fabric_), text), room);
+      size(), rank, sent, rank_of(rank_), my_call().data(), room);
 }
 
 void ErrorReporter::tell_unreachable(int peer, const Status& status) {
   error_code_ = ErrorCode::unreachable;
-  char text[96];
   log::fatal(
       "rank %d could not reach the buffer of rank %d in %s: %s: %s; is it valid memory? "
       "TUTTI_MEMORY=commons,bounce does without the kernel's copy",
-      world_rank(rank_), world_rank(peer), describe(blocking_, call_(fabric_), text), status.what,
+      world_rank(rank_), world_rank(peer), my_call().data(), status.what,
       strerrordesc_np(status.error));
 }
 
 void ErrorReporter::tell_messages_lost() {
   error_code_ = ErrorCode::lost;
-  char text[96];
   log::fatal(
       "rank %d, in %s on a communicator of %d ranks, lost its messages to other nodes, or they "
-      "were "
-      "of another length: have their ranks ended, or called something else?",
-      world_rank(rank_), describe(blocking_, call_(fabric_), text), size());
+      "were of another length: have their ranks ended, or called something else?",
+      world_rank(rank_), my_call().data(), size());
 }
 
 bool ErrorReporter::is_called_off() const { return is_called_off_ != nullptr && is_called_off_(); }

@@ -3,6 +3,7 @@
 // collectives then end.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,7 @@ class ErrorReporter {
   [[nodiscard]] int rank_of(int member) const;  // in the communicator
   [[nodiscard]] int size() const;               // of it
   [[nodiscard]] bool find_mixup();
+  [[nodiscard]] std::array<char, 96> my_call() const;  // in words
   [[nodiscard]] std::uint64_t call_of(int peer, fabric::Step step) const;
   void tell_lost(int peer);
   void tell_mismatch(int peer, std::uint64_t theirs);

@@ -73,13 +73,13 @@ choice::Contest& Across::contest(coll::Collective collective, std::size_t bytes)
 
 bool Across::perform(coll::Collective collective, const coll::Work& work) {
   auto all = members();
-  wire_.enter(collective, work.root, fabric_.call());
+  wire_.enter(collective, work.root, work.op, fabric_.call());
   return succeeds(coll::leaders::run(all, collective, work));
 }
 
 bool Across::try_messages(std::size_t bytes, std::size_t part_bytes, Trial& took) {
   auto all = members();
-  wire_.enter(Collective::barrier, 0, fabric_.call());  // or another one that all say
+  wire_.enter(Collective::barrier, 0, 0, fabric_.call());  // or another one that all say
   return !all.leads() || succeeds(pass_round(all, bytes, part_bytes, took));
 }
 

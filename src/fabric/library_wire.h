@@ -22,8 +22,8 @@ class LibraryWire {
     provider_.truncation_across(member, sent, room);
   }
   // As Messages::enter().
-  void enter(Collective collective, int root, std::uint64_t call) {
-    messages_->enter(collective, root, call);
+  void enter(Collective collective, int root, int op, std::uint64_t call) {
+    messages_->enter(collective, root, op, call);
   }
   [[nodiscard]] std::byte* scratch(std::size_t bytes) { return scratch_.of(bytes); }
 

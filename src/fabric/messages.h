@@ -54,12 +54,13 @@ class Messages {
   [[nodiscard]] virtual bool send(int member, const void* from, std::size_t bytes, Whole whole) = 0;
   [[nodiscard]] virtual bool receive(int member, void* to, std::size_t bytes, Whole whole) = 0;
 
-  // What is sent and received from now on is of the next call: of this collective and root, and
-  // `call` tells it from others; the same on all members. A message is not received in a call of
-  // another kind, as far as kinds are told apart.
-  virtual void enter(Collective collective, int root, std::uint64_t call) {
+  // What is sent and received from now on is of the next call: of this collective, root and
+  // operation (0: none), and `call` tells it from others; the same on all members. A message is not
+  // received in a call of another kind, as far as kinds are told apart.
+  virtual void enter(Collective collective, int root, int op, std::uint64_t call) {
     (void)collective;
     (void)root;
+    (void)op;
     (void)call;
   }
   // Of who has waited for seconds: whether a member has answered that it has made another call in

@@ -56,7 +56,8 @@ class Tags {
 };
 
 // The kinds of calls whose messages have tags of their own, so that a message of one call is not
-// taken for one of another: by collective, and by root as far as the MPI's tags reach.
+// taken for one of another: by collective, and as far as the MPI's tags reach by root and
+// operation.
 class CallKinds {
  public:
   // Tags of one kind: of all communicators' blocking collectives, and of their nonblocking ones.
@@ -66,19 +67,20 @@ class CallKinds {
   static constexpr int tag_of_questions = tags;
 
   explicit constexpr CallKinds(int largest_tag)
-      : roots_(static_cast<int>(std::clamp<std::int64_t>(
-            ((std::int64_t{largest_tag} + 1) / tags - first) / collective_count, 0, most_roots))) {}
+      : groups_(static_cast<int>(std::clamp<std::int64_t>(
+            ((std::int64_t{largest_tag} + 1) / tags - first) / collective_count, 0, most_groups))) {
+  }
 
-  [[nodiscard]] constexpr int count() const { return std::max(1, roots_ * collective_count); }
-  [[nodiscard]] constexpr int of(Collective collective, int root) const {
-    if (roots_ == 0) return 0;
-    const int group = is_rooted(collective) ? root % roots_ : 0;
+  [[nodiscard]] constexpr int count() const { return std::max(1, groups_ * collective_count); }
+  [[nodiscard]] constexpr int of(Collective collective, int root, int op) const {
+    if (groups_ == 0) return 0;
+    const int group = ((is_rooted(collective) ? root : 0) + op) % groups_;
     return group * collective_count + static_cast<int>(collective);
   }
 
  private:
-  static constexpr int most_roots = 4;
-  int roots_;  // roots are told apart modulo this; 0: nor are collectives
+  static constexpr int most_groups = 16;
+  int groups_;  // root plus operation is told apart modulo this; 0: nor are collectives
 };
 
 // A communicator's number, its name, and who its members are. The number is given back in the end,
@@ -121,8 +123,8 @@ class TaggedMessages : public fabric::Messages {
 
   bool send(int member, const void* from, std::size_t bytes, fabric::Whole whole) override;
   bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override;
-  void enter(Collective collective, int root, std::uint64_t call) override {
-    kind_ = kinds_.of(collective, root);
+  void enter(Collective collective, int root, int op, std::uint64_t call) override {
+    kind_ = kinds_.of(collective, root, op);
     calls_.add(call);
   }
   std::optional<Stray> find_stray() override;

@@ -76,8 +76,9 @@ void InOrderQueue::start(Operation& operation) {
   fabric_.begin(operation.call, wary ? operation.number : 0);
   provider_.begin_call(operation.work.timed, operation.work.operands != nullptr);
   if (leading_ != nullptr) {
-    leading_->wire.enter(operation.collective, operation.work.root, operation.call);
-    task_.emplace(coll::leaders::run(leading_->all, operation.collective, operation.work));
+    const coll::Work& work = operation.work;
+    leading_->wire.enter(operation.collective, work.root, work.op, operation.call);
+    task_.emplace(coll::leaders::run(leading_->all, operation.collective, work));
     return;
   }
   if (const auto* row =

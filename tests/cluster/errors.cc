@@ -183,6 +183,15 @@ void other_root() {
   expect(error != MPI_SUCCESS, "an error");
 }
 
+// The ranks of one host add, those of the other one multiply.
+void other_operation() {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, result = 0;
+  const MPI_Op op = g_rank < 2 ? MPI_SUM : MPI_PROD;
+  expect(MPI_Allreduce(&data, &result, 1, MPI_DOUBLE, op, comm) != MPI_SUCCESS, "an error");
+}
+
 // The root of a Bcast is through, and waits in the next call for those that have called something
 // else.
 void one_call_ago() {
@@ -284,6 +293,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "other_call") == 0) other_call(true);
   if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
   if (std::strcmp(argv[1], "other_root") == 0) other_root();
+  if (std::strcmp(argv[1], "other_operation") == 0) other_operation();
   if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();
   if (std::strcmp(argv[1], "elsewhere") == 0) elsewhere(false, false, false);
   if (std::strcmp(argv[1], "elsewhere_freed") == 0) elsewhere(false, true, false);

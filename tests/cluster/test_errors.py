@@ -46,6 +46,10 @@ OTHERS = {
         Layout((2, 2)),
         {"MPI_Reduce, root 0 (MPI_SUM) of 8 bytes", "MPI_Reduce, root 2 (MPI_SUM) of 8 bytes"},
     ),
+    "other_operation": (
+        Layout((2, 2)),
+        {"MPI_Allreduce (MPI_SUM) of 8 bytes", "MPI_Allreduce (MPI_PROD) of 8 bytes"},
+    ),
     "one_call_ago": (
         Layout((2, 2)),
         {"MPI_Bcast, root 0 of 8 bytes", "MPI_Allreduce (MPI_SUM) of 8 bytes"},

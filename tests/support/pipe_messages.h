@@ -51,10 +51,10 @@ class PipeMessages : public fabric::Messages {
     }
   }
 
-  void enter(Collective collective, int root, std::uint64_t call) override {
+  void enter(Collective collective, int root, int op, std::uint64_t call) override {
     if (!is_rooted(collective)) root = 0;
-    const auto what =
-        static_cast<std::uint64_t>(root) << 8 | static_cast<std::uint64_t>(collective);
+    const auto what = static_cast<std::uint64_t>(root) << 16 | static_cast<std::uint64_t>(op) << 8 |
+                      static_cast<std::uint64_t>(collective);
     entered_ = tutti::mix(tutti::mix(entered_, call), what);
   }
   // Of all calls so far, in their order; the same on all members.

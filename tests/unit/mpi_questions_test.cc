@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "coll/work.h"
 #include "mpi/handles.h"
 #include "mpi/links.h"
 #include "mpi/questions.h"
@@ -194,7 +195,7 @@ TEST(CallKinds, EachHasATagThatTheMpiHas) {
     std::set<int> found;
     for (int collective = 0; collective < collective_count; ++collective)
       for (int root = 0; root < 4; ++root)
-        found.insert(kinds.of(static_cast<Collective>(collective), root));
+        found.insert(kinds.of(static_cast<Collective>(collective), root, 0));
     EXPECT_EQ(*found.begin(), 0);
     EXPECT_LT(*found.rbegin(), kinds.count());
     EXPECT_LE((CallKinds::first + kinds.count()) * std::int64_t{CallKinds::tags} - 1, largest);
@@ -203,6 +204,19 @@ TEST(CallKinds, EachHasATagThatTheMpiHas) {
     if (largest < 77823) {
       EXPECT_EQ(found.size(), least);
     }
+  }
+}
+
+TEST(CallKinds, TellOperationsApart) {
+  const CallKinds few((1 << 19) - 1), many(std::numeric_limits<int>::max());
+  for (const Collective collective : {Collective::reduce, Collective::allreduce}) {
+    std::set<int> found_few, found;
+    for (int op = 1; op <= coll::user_op; ++op) {
+      found_few.insert(few.of(collective, 0, op));
+      found.insert(many.of(collective, 0, op));
+    }
+    EXPECT_EQ(found_few.size(), 7U);
+    EXPECT_EQ(found.size(), static_cast<std::size_t>(coll::user_op));
   }
 }
 

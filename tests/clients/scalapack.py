@@ -3,7 +3,8 @@
 
 The programs and the library are Fortran; their messages pass through BLACS, which is C, so Tutti
 sees them on every MPI. Each solves many small problems on several grids of
-processes and checks the residuals itself.
+processes and checks the residuals itself. Those for Debian's MPICH run on Intel MPI, too,
+which has its ABI.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pathlib import Path
 from clients import Start
 from rig import jobs
 from rig.jobs import Run
-from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, Mpi
+from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, Mpi
 from rig.peak import Peak
 
 # LU and Cholesky factors, QR, eigenvalues, singular values; real and complex.
 PROGRAMS = ["xdllt", "xdqr", "xdlu", "xzllt", "xzqr", "xdsep", "xdsvd", "xdbrd", "xzhrd"]
-FLAVOURS = {DEBIAN_OPENMPI.name: "openmpi", DEBIAN_MPICH.name: "mpich"}
+FLAVOURS = {DEBIAN_OPENMPI.name: "openmpi", DEBIAN_MPICH.name: "mpich", INTEL.name: "mpich"}
 
 
 # Grids that so many ranks make, where Debian's do not: rows and columns of each.
@@ -51,6 +52,17 @@ def input_for(ranks: int, text: str) -> str:
     return re.sub(grids, rf"3\g<1>{rows} \g<2>{columns} ", text, flags=re.MULTILINE)
 
 
+def as_libmpich(mpi: Mpi, folder: Path) -> dict[str, str]:
+    """What lets a program that wants Debian's MPICH, libmpich, find this MPI."""
+    if mpi is not INTEL:
+        return {}
+    libraries = mpi.environment["LD_LIBRARY_PATH"]
+    name = folder / "libmpich.so.12"
+    name.unlink(missing_ok=True)
+    name.symlink_to(Path(libraries) / "libmpi.so.12")
+    return {"LD_LIBRARY_PATH": f"{folder}:{libraries}"}
+
+
 def run(
     mpi: Mpi,
     ranks: int,
@@ -65,7 +77,10 @@ def run(
     for data in programs.glob("*.dat"):
         (folder / data.name).write_text(input_for(ranks, data.read_text()))
     command = [str(programs / program)]
-    result = start(mpi, ranks, command, tutti=tutti, limit_s=240, cwd=folder, peak=peak)
+    names = as_libmpich(mpi, folder)
+    result = start(
+        mpi, ranks, command, tutti=tutti, limit_s=240, cwd=folder, peak=peak, variables=names
+    )
     assert result.code == 0, f"{program}: code {result.code}: {result.output[-2000:]}"
     verdict = re.findall(r"^Finished .*|^ +\d+ tests .*", result.output, re.MULTILINE)
     if not verdict:  # xdsvd counts nothing

@@ -27,13 +27,21 @@ namespace tutti::coll {
 using choice::Costs;
 using choice::Facts;
 using choice::Needs;
+using fabric::best_transport;
 using fabric::Bytes;
+using fabric::can_copy;
+using fabric::can_map;
 using fabric::Card;
 using fabric::Fabric;
+using fabric::needs_kernel;
+using fabric::no_transport;
+using fabric::nothing_lent;
 using fabric::Route;
+using fabric::route_of;
 using fabric::Step;
 using fabric::Task;
 using fabric::Transport;
+using fabric::worse_of;
 
 // An algorithm as a row of its collective's table: what choice/ weighs, and the coroutine.
 template <Fabric F>
@@ -49,7 +57,7 @@ struct alignas(std::max_align_t) LineBuffer {
 
 // The card of a buffer, as the local choices want it.
 inline Card as_chosen(Card card, bool cico) {
-  if (cico && card.transport == Transport::copied) card.transport = Transport::staged;
+  if (cico && needs_kernel(card.transport)) card.transport = no_transport;
   return card;
 }
 

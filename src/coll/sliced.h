@@ -56,8 +56,8 @@ constexpr std::size_t block_of(const Work& work, std::size_t bytes) {
 
 // The worst ways of all members.
 struct WorstTransports {
-  Transport sends = Transport::mapped;
-  Transport recvs = Transport::mapped;
+  Transport sends = best_transport;
+  Transport recvs = best_transport;
 };
 
 // Posts cards[rank] and fills in all the others.
@@ -69,8 +69,8 @@ Task exchange(F& f, Step step, Cards* cards, WorstTransports& transports) {
   for (int q = 0; q < f.size(); ++q) {
     Cards& theirs = cards[q];
     if (q != f.rank()) std::memcpy(&theirs, co_await f.posted(q, step), sizeof theirs);
-    transports.sends = std::max(transports.sends, theirs.send.transport);
-    transports.recvs = std::max(transports.recvs, theirs.recv.transport);
+    transports.sends = worse_of(transports.sends, theirs.send.transport);
+    transports.recvs = worse_of(transports.recvs, theirs.recv.transport);
   }
   f.everyone_arrived();
 }

@@ -88,8 +88,8 @@ Choices TeamMember::choose(bool blocking, Collective collective, coll::Work& wor
   Learners& learned = learners();
   const std::size_t distance = learned.distances.of(written_by(work), moved);
   work.cico = false;
-  if (node()->transports().may_cico && work.operands == nullptr &&
-      who_decides(collective, work) == rank() && only_kernel_reaches(work)) {
+  if (node()->may_cico() && work.operands == nullptr && who_decides(collective, work) == rank() &&
+      only_kernel_reaches(work)) {
     const bool small = moved < limits::copied_bytes;
     // Which way is faster shows in the time that all members take, and only blocking calls have it.
     choices.cico = blocking ? learned.cico.choose(collective, moved, distance, small)
@@ -143,11 +143,11 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
 // Whether only the kernel reaches some of my buffers, and the others can be mapped.
 bool TeamMember::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for
-  fabric::Transport worst = fabric::Transport::mapped;
+  fabric::Transport worst = fabric::best_transport;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
     if (buffer != nullptr)
-      worst = std::max(worst, provider_.offer(buffer, work.bytes(), full).transport);
-  return worst == fabric::Transport::copied;
+      worst = fabric::worse_of(worst, provider_.offer(buffer, work.bytes(), full).transport);
+  return fabric::needs_kernel(worst);
 }
 
 }  // namespace tutti::engine

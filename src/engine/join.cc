@@ -51,8 +51,7 @@ struct Invited {
 // each other's descriptors, these are handed over, and a fourth round repeats the third.
 struct Verdict {
   std::int32_t attached;
-  std::int32_t mapped;
-  std::int32_t copied;
+  memory::TransportSet ways;
   std::uint64_t mailbox;  // to which a descriptor must be sent; 0: none is missing
 };
 
@@ -265,12 +264,9 @@ class Node::Joining {
 
   bool agree() {
     if (status_.ok() && !std::exchange(signed_in_, true)) node_->segment_.sign_in(node_->rank_);
-    Verdict mine{status_.ok(), allowed_.commons, allowed_.cma, mailbox_.name()};
-    for (int peer = 0; peer < node_->size(); ++peer) {
-      if (peer == node_->rank_) continue;
-      mine.mapped = mine.mapped && *reach(peer).why_not(memory::Transport::mapped) == '\0';
-      mine.copied = mine.copied && *reach(peer).why_not(memory::Transport::copied) == '\0';
-    }
+    Verdict mine{status_.ok(), allowed_.ways, mailbox_.name()};
+    for (int peer = 0; peer < node_->size(); ++peer)
+      if (peer != node_->rank_) mine.ways.keep(reach(peer).ways());
     return gather(group_, mine, verdicts_);
   }
 
@@ -304,16 +300,13 @@ class Node::Joining {
 
   bool conclude() {
     const bool attached = everyone_is_attached();
-    node_->transports_.mapped = node_->transports_.copied = true;
-    node_->transports_.may_cico = allowed_.bounce;
+    node_->transports_.ways = memory::TransportSet::all();
     node_->transports_.windows = &node_->windows_;
     node_->windows_.bound(bounds_of_windows(), memory::resident_of_peers, [node = node_.get()] {
       for (const memory::PeerMemory& reach : node->reaches_) reach.forget();
     });
-    for (int peer = 0; peer < node_->size(); ++peer) {
-      node_->transports_.mapped = node_->transports_.mapped && verdict(peer).mapped != 0;
-      node_->transports_.copied = node_->transports_.copied && verdict(peer).copied != 0;
-    }
+    for (int peer = 0; peer < node_->size(); ++peer)
+      node_->transports_.ways.keep(verdict(peer).ways);
     return attached;
   }
 

@@ -75,8 +75,7 @@ void Node::let_go_of_peers() {
 }
 
 const char* Node::why_not(memory::Transport transport) const {
-  if (transport == memory::Transport::mapped && transports_.mapped) return "";
-  if (transport == memory::Transport::copied && transports_.copied) return "";
+  if (transports_.ways.has(transport) || !memory::can_copy(transport)) return "";
   for (int peer = 0; peer < size(); ++peer)
     if (peer != rank_ && *reach(peer).why_not(transport) != '\0')
       return reach(peer).why_not(transport);

@@ -49,6 +49,8 @@ class Node {
   }
   [[nodiscard]] segment::Segment& segment() { return segment_; }
   [[nodiscard]] memory::Transports transports() const { return transports_; }
+  // What only the kernel can copy may go through the segment.
+  [[nodiscard]] bool may_cico() const { return transports_.ways.has(memory::Transport::staged); }
   [[nodiscard]] segment::WaitPolicy wait_policy() const { return wait_policy_; }
   [[nodiscard]] bool oversubscribed() const { return ranks_per_core_ > 1; }
   // On the cores that this process may use: `node` is any number of this node.

@@ -39,9 +39,22 @@
 
 namespace tutti::fabric {
 
+using memory::best_transport;
+using memory::can_copy;
+using memory::can_map;
 using memory::Card;
+using memory::needs_kernel;
+using memory::no_transport;
+using memory::nothing_lent;
 using memory::Transport;
+using memory::worse_of;
 using segment::Step;
+
+// How a collective moves its bytes whose buffers are reached like this.
+[[nodiscard]] constexpr Route route_of(Transport transport) {
+  if (can_map(transport)) return Route::mapped;
+  return can_copy(transport) ? Route::copied : Route::staged;
+}
 
 using Bytes = std::span<const std::byte>;
 inline constexpr std::int64_t no_chunk = -1;

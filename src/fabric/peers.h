@@ -124,12 +124,12 @@ class Peers {
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) const {
-    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
+    if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), best_transport};
     return memory::offer(buffer, bytes, transports_, full);
   }
   // Nothing is done for a buffer that had its pages at the last call and has them still.
   void populate(const void* buffer, std::size_t bytes) {
-    if (!transports_.mapped || threads()) return;
+    if (!transports_.ways.has(Transport::mapped) || threads()) return;
     const std::uint64_t since = commons::populated_since();
     if (populated_.buffer == buffer && populated_.bytes >= bytes && populated_.since == since)
         [[likely]]

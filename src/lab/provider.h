@@ -24,7 +24,7 @@ class MappedProvider {
   void withdrawn(int) { std::abort(); }
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t, bool = true) const {
-    return {reinterpret_cast<std::uint64_t>(buffer), Transport::mapped};
+    return {reinterpret_cast<std::uint64_t>(buffer), memory::best_transport};
   }
   void populate(const void*, std::size_t) const {}
   [[nodiscard]] std::byte* map(int, const Card& card) const {

@@ -15,12 +15,12 @@ constexpr unsigned max_turns = 6;
 
 }  // namespace
 
-Simulator::Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before)
+Simulator::Simulator(int ranks, std::uint64_t seed, memory::TransportSet transports, Step before)
     : Simulator(std::vector<std::int32_t>(static_cast<std::size_t>(ranks)), seed, transports,
                 before) {}
 
 Simulator::Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
-                     SimTransports transports, Step before)
+                     memory::TransportSet transports, Step before)
     : random_(seed),
       transports_(transports),
       order_(hosts.size()),
@@ -104,17 +104,16 @@ Card SimProvider::offer(const void* buffer, std::size_t bytes, bool full) {
     simulator_->trespasses_ += full && Simulator::overlap(place, offered);
   // What lies between blocks may be anybody's.
   if (full) simulator_->offered_[me].add(offered, fabric.call());
-  Transport possible[3];
+  Transport possible[std::size(memory::every_transport)];
   std::size_t count = 0;
-  if (simulator_->transports_.mapped) possible[count++] = Transport::mapped;
-  if (simulator_->transports_.copied) possible[count++] = Transport::copied;
-  if (simulator_->transports_.staged) possible[count++] = Transport::staged;
+  for (const Transport transport : memory::every_transport)
+    if (simulator_->transports_.has(transport)) possible[count++] = transport;
   return {reinterpret_cast<std::uint64_t>(buffer), possible[simulator_->random_() % count]};
 }
 
 std::byte* SimProvider::map(int peer, const Card& card) const {
   simulator_->interrupt();
-  if (card.transport != Transport::mapped) return nullptr;
+  if (!memory::can_map(card.transport)) return nullptr;
   auto* const at = reinterpret_cast<std::byte*>(card.address);
   const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
   if (owner != rank_)
@@ -125,14 +124,14 @@ std::byte* SimProvider::map(int peer, const Card& card) const {
 }
 
 void SimProvider::read(int, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  simulator_->trespasses_ += card.transport != Transport::copied;
+  simulator_->trespasses_ += !memory::needs_kernel(card.transport);
   simulator_->interrupt();
   std::memcpy(to, reinterpret_cast<const std::byte*>(card.address) + offset, bytes);
 }
 
 void SimProvider::write(int peer, const Card& card, std::size_t offset, const void* from,
                         std::size_t bytes) {
-  simulator_->trespasses_ += card.transport != Transport::copied;
+  simulator_->trespasses_ += !memory::needs_kernel(card.transport);
   const int owner = map_->members(map_->node())[static_cast<std::size_t>(peer)];
   auto* const to = reinterpret_cast<std::byte*>(card.address) + offset;
   simulator_->written_[static_cast<std::size_t>(owner)].add({to, bytes},

@@ -19,6 +19,7 @@
 #include "fabric/node_map.h"
 #include "lab/desks.h"
 #include "lab/lab.h"
+#include "memory/transport.h"
 
 namespace tutti::lab {
 
@@ -81,20 +82,15 @@ class SimProvider {
 using SimFabric = DeskFabric<SimProvider>;
 static_assert(Fabric<SimFabric>);
 
-// Which ways simulated buffers may have; one is drawn for each buffer that is offered.
-struct SimTransports {
-  bool mapped = true;
-  bool copied = true;
-  bool staged = true;
-};
-
 class Simulator {
  public:
+  // One of `transports` is drawn for each buffer that is offered.
   // Steps are counted from `before` on. All ranks are on one node.
-  Simulator(int ranks, std::uint64_t seed, SimTransports transports, Step before = 0);
+  Simulator(int ranks, std::uint64_t seed,
+            memory::TransportSet transports = memory::TransportSet::all(), Step before = 0);
   // Rank i is on node hosts[i], and a fabric's members are those of its node.
-  Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed, SimTransports transports,
-            Step before = 0);
+  Simulator(std::span<const std::int32_t> hosts, std::uint64_t seed,
+            memory::TransportSet transports = memory::TransportSet::all(), Step before = 0);
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
@@ -144,7 +140,7 @@ class Simulator {
   void interrupt();
 
   std::mt19937_64 random_;
-  SimTransports transports_;
+  memory::TransportSet transports_;
   // Ranks are tried in the order of order_. One turn in calm_ reshuffles it. So with a large calm_
   // some ranks run far ahead and others far behind.
   std::vector<int> order_;

@@ -33,7 +33,10 @@ const char* name_of(Transport transport) {
 }
 
 Allowed allowed(const char* option) {
-  return {has_word(option, "commons"), has_word(option, "cma"), has_word(option, "bounce")};
+  Allowed found{.ways = {}};
+  for (const Transport transport : every_transport)
+    if (has_word(option, name_of(transport))) found.ways.add(transport);
+  return found;
 }
 
 Introduction introduce(const Allowed& allowed) {
@@ -42,7 +45,7 @@ Introduction introduce(const Allowed& allowed) {
     g_probe = static_cast<std::uint64_t>(::getpid());
   Introduction self{
       .pid = ::getpid(), .probe = reinterpret_cast<std::uint64_t>(&g_probe), .nonce = g_probe};
-  if (!allowed.commons) return self;
+  if (!allowed.ways.has(Transport::mapped)) return self;
   const commons::Handle share = commons::handle();
   if (share.fd < 0) return self;
   if (mapped_probe == nullptr)
@@ -58,13 +61,14 @@ Introduction introduce(const Allowed& allowed) {
 }
 
 Card offer(const void* buffer, std::size_t bytes, const Transports& transports, bool full) {
-  const std::byte* in_range = transports.mapped ? commons::offer(buffer, bytes, full) : nullptr;
+  const std::byte* in_range =
+      transports.ways.has(Transport::mapped) ? commons::offer(buffer, bytes, full) : nullptr;
   if (in_range != nullptr && commons::offset_of(in_range) + bytes <= transports.window_bytes) {
     return {reinterpret_cast<std::uint64_t>(in_range), Transport::mapped,
             static_cast<std::uint32_t>((bytes >> 20) + 1)};
   }
   return {reinterpret_cast<std::uint64_t>(buffer),
-          transports.copied ? Transport::copied : Transport::staged};
+          transports.ways.has(Transport::copied) ? Transport::copied : no_transport};
 }
 
 const char* PeerMemory::why_not(Transport transport) const {
@@ -79,10 +83,18 @@ const char* PeerMemory::why_not(Transport transport) const {
   return "";
 }
 
+TransportSet PeerMemory::ways() const {
+  TransportSet found;
+  for (const Transport transport : every_transport)
+    if (*why_not(transport) == '\0') found.add(transport);
+  return found;
+}
+
 void PeerMemory::open(const Introduction& peer, const Allowed& allowed) {
+  constexpr const char* off = "switched off by TUTTI_MEMORY";
   pid_ = peer.pid;
-  no_commons_ = allowed.commons ? borrow_commons(peer, allowed) : "switched off by TUTTI_MEMORY";
-  no_cma_ = allowed.cma ? open_cma(peer) : "switched off by TUTTI_MEMORY";
+  no_commons_ = allowed.ways.has(Transport::mapped) ? borrow_commons(peer, allowed) : off;
+  no_cma_ = allowed.ways.has(Transport::copied) ? open_cma(peer) : off;
 }
 
 Status PeerMemory::read(const Card& card, std::size_t offset, void* to, std::size_t bytes) const {

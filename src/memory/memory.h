@@ -2,11 +2,8 @@
 // memory: the contract "reach a peer's buffer".
 //
 // The owner of a buffer publishes a Card that says how its buffer can be reached; what a peer then
-// does is its own decision. Words: docs/glossary.md. Transports, best first:
-//  - mapped: it lies in the owner's commons, which the peer has mapped: plain loads and stores.
-//  - copied: the kernel copies (process_vm_readv, process_vm_writev).
-//  - staged: neither; the owner must pass the bytes through the node segment, piece by piece.
-// Each way is probed against a known value before it is relied on, and says why it cannot be used.
+// does is its own decision. Words: docs/glossary.md. Each way (memory/transport.h) is probed
+// against a known value before it is relied on, and says why it cannot be used.
 //
 // Preconditions of map, read and write: the card came from the peer that this PeerMemory was opened
 // to, [offset, offset + bytes) lies inside the buffer the card was made for, and the owner has
@@ -20,26 +17,25 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "memory/transport.h"
 #include "memory/windows.h"
 #include "os/window.h"
 
 namespace tutti::memory {
 
-enum class Transport : std::uint32_t { mapped, copied, staged };
-[[nodiscard]] const char* name_of(Transport transport);
-
 struct Card {
   std::uint64_t address = 0;  // in the owner's address space; mapped: in the range of its commons
-  Transport transport = Transport::staged;
+  Transport transport = no_transport;
   std::uint32_t mebibytes = 0;  // from `address` to behind the buffer, rounded up
 };
+// Of who lends nothing: no worse than any other.
+inline constexpr Card nothing_lent{.transport = best_transport};
 
-// Which ways may be used at all: options().memory, read once. And how much of a peer's commons is
+// Which ways may be used at all: options().memory, read once. What is staged where another way
+// would do is said here, too; where none does it always is. And how much of a peer's commons is
 // mapped at most, from its start on.
 struct Allowed {
-  bool commons = true;
-  bool cma = true;
-  bool bounce = true;  // also where another would do; where none does it always is
+  TransportSet ways = TransportSet::all();
   std::uint64_t window_bytes = ~std::uint64_t{0};
 };
 [[nodiscard]] Allowed allowed(const char* option);
@@ -68,6 +64,7 @@ class PeerMemory {
   void open_commons(const Introduction& peer, const Allowed& allowed, int fd);
 
   [[nodiscard]] const char* why_not(Transport transport) const;
+  [[nodiscard]] TransportSet ways() const;  // those that work
   // The pages of the peer that this process has seen no longer count as its own.
   void forget() const { window_.forget(); }
   // Keeps nothing of the peer's memory alive any more, which nobody reaches for again.
@@ -86,7 +83,7 @@ class PeerMemory {
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
-    if (card.transport != Transport::mapped) return nullptr;
+    if (!can_map(card.transport)) return nullptr;
     const std::size_t offset = card.address - base_;
     window_.open_to(offset + (std::size_t{card.mebibytes} << 20));
     return window_.base() + offset;
@@ -112,11 +109,9 @@ class PeerMemory {
 // The card for a buffer of this process, given which ways all of its peers have, and how much of
 // each other's commons all have mapped.
 struct Transports {
-  bool mapped = false;
-  bool copied = false;
+  TransportSet ways;
   std::uint64_t window_bytes = ~std::uint64_t{0};
   Windows* windows = nullptr;  // in which mapped buffers are seen
-  bool may_cico = true;        // what only the kernel can copy may go through the segment
 };
 // `full`: every byte of the buffer belongs to the collective.
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Transports& transports,

@@ -83,8 +83,8 @@ void Reports<H>::write_report(int ranks, int nodes, std::vector<const char*> not
   version[std::strcspn(version, "\n")] = '\0';
   const std::shared_ptr<engine::Node> node = communicators_.home();
   if (node != nullptr && ranks > 1) {
-    if (!node->transports().mapped) notes.push_back(node->why_not(memory::Transport::mapped));
-    if (!node->transports().copied) notes.push_back(node->why_not(memory::Transport::copied));
+    for (const memory::Transport transport : memory::every_transport)
+      if (const char* why = node->why_not(transport); *why != '\0') notes.push_back(why);
     if (node->oversubscribed()) notes.push_back("more ranks than cores: waiting ranks yield");
   }
   if (*commons::noted() != '\0') notes.push_back(commons::noted());

@@ -29,14 +29,14 @@ class ThreadRanks {
     memory_ = static_cast<std::byte*>(memory);
     fabric::NodeProvider::Peer peer;
     if (between != Between::threads) {
-      const memory::Allowed allowed{.commons = false, .cma = true};
+      const memory::Allowed allowed{.ways = {memory::Transport::copied}};
       self_.open(memory::introduce(allowed), allowed);
       peer.reach = &self_;
     }
     for (int rank = 0; rank < ranks; ++rank)
       desks_.push_back(reinterpret_cast<fabric::Desk*>(
           memory_ + static_cast<std::size_t>(rank) * round_up(sizeof(fabric::Desk), page_bytes)));
-    transports_ = {.mapped = false, .copied = between == Between::copied};
+    if (between == Between::copied) transports_.ways.add(memory::Transport::copied);
     peers_.assign(static_cast<std::size_t>(ranks), peer);
     for (int rank = 0; rank < ranks; ++rank) {
       hosts_.push_back(

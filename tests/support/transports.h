@@ -4,14 +4,17 @@
 
 #include <random>
 
-#include "lab/sim.h"
+#include "memory/transport.h"
 
 namespace tutti::test {
 
-inline lab::SimTransports draw_transports(std::mt19937_64& random) {
+inline memory::TransportSet draw_transports(std::mt19937_64& random) {
   const auto bits = random() % 8;
-  if (bits == 0) return {};  // each buffer another way
-  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+  if (bits == 0) return memory::TransportSet::all();  // each buffer another way
+  memory::TransportSet found;
+  for (const memory::Transport transport : memory::every_transport)
+    if ((bits >> static_cast<int>(transport) & 1) != 0) found.add(transport);
+  return found;
 }
 
 }  // namespace tutti::test

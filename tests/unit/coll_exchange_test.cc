@@ -17,7 +17,7 @@ using lab::SimFabric;
 // of a member are `distance` bytes apart, and the last one is `further` bytes further away.
 int offers(std::size_t bytes, std::size_t distance, std::size_t further) {
   constexpr std::size_t ranks = 3;
-  lab::Simulator simulator(ranks, 1, {});
+  lab::Simulator simulator(ranks, 1);
   std::vector<std::vector<std::byte>> send(ranks), recv(ranks);
   std::vector<std::vector<Block>> out(ranks), in(ranks);
   for (std::size_t me = 0; me < ranks; ++me) {

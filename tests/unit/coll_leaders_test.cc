@@ -54,7 +54,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
 std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19937_64& random,
                  bool strict) {
   const int ranks = static_cast<int>(hosts.size());
-  const lab::SimTransports transports = draw_transports(random);
+  const memory::TransportSet transports = draw_transports(random);
   Simulator simulator(hosts, random(), transports);
   SimMail mail(ranks);
   std::vector<SimWire> wires;
@@ -191,7 +191,7 @@ std::vector<double> sums_of(Collective collective, int nodes, std::size_t count,
   const int ranks = nodes * each;
   std::vector<std::int32_t> hosts;
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / each);
-  Simulator simulator(hosts, 1, {});
+  Simulator simulator(hosts, 1);
   SimMail mail(ranks);
   std::vector<SimWire> wires;
   for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
@@ -294,7 +294,7 @@ class ToTheLast {
   [[nodiscard]] std::size_t all_ranks() const { return hosts_.size(); }
 
   bool run(std::vector<coll::Block>& in, bool comes) {
-    Simulator simulator(hosts_, 1, {});
+    Simulator simulator(hosts_, 1);
     SimMail mail(ranks_);
     std::vector<SimWire> wires;
     for (int rank = 0; rank < ranks_; ++rank) wires.emplace_back(simulator, mail, rank);

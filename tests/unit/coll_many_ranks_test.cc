@@ -18,7 +18,7 @@ void play(int ranks, const Algorithm& algorithm, std::size_t count, int root,
   const Op op{.algorithm = algorithm, .root = root, .kind = 0, .count = count, .seed = 5};
   script.ops.assign(calls, op);
   Scene scene(script);
-  Simulator simulator(ranks, 1, {});
+  Simulator simulator(ranks, 1);
   int stuck = 0;
   ASSERT_TRUE(simulator.run([&](SimFabric& f) { return scene.play(f); }, &stuck))
       << stuck << " of " << ranks << " ranks wait for ever in " << name_of<SimFabric>(algorithm)

@@ -41,7 +41,7 @@ std::string run(const Algorithm& algorithm, std::uint64_t seed) {
   std::mt19937_64 random(mix(seed));
   const int ranks = detail::draw_ranks(random);
   Scene scene(draw_script<SimFabric>(random, algorithm, ranks));
-  const lab::SimTransports transports = draw_transports(random);
+  const memory::TransportSet transports = draw_transports(random);
   Simulator simulator(ranks, random(), transports, draw_start(random));
   const choice::Costs costs = draw_costs(random, ranks);
   int stuck = 0;

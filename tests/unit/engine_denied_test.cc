@@ -192,7 +192,8 @@ TEST(Handover, OfMoreThanFitsAtOnce) {
       return self.world.allgather(mine, all, bytes);
     };
     std::shared_ptr<Node> node;
-    RANK_CHECK(Node::join(counted, node).ok() && node->transports().mapped);
+    RANK_CHECK(Node::join(counted, node).ok() &&
+               node->transports().ways.has(memory::Transport::mapped));
     RANK_CHECK(rounds > 5);
     test::meet(self);
   });
@@ -246,7 +247,8 @@ TEST(Handover, CostsNothingWhereItIsNotNeeded) {
       return self.world.allgather(mine, all, bytes);
     };
     std::shared_ptr<Node> node;
-    RANK_CHECK(Node::join(counted, node).ok() && node->transports().mapped);
+    RANK_CHECK(Node::join(counted, node).ok() &&
+               node->transports().ways.has(memory::Transport::mapped));
     RANK_CHECK(rounds == 3);
     test::meet(self);
   });

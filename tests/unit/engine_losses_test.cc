@@ -33,7 +33,8 @@ std::shared_ptr<Node> node_of(Rank& self, const char* memory = "commons,cma,boun
   ::setenv("TUTTI_MEMORY", memory, 1);
   std::shared_ptr<Node> node;
   RANK_CHECK(Node::join(self.world, node).ok());
-  RANK_CHECK(node->transports().mapped || std::strstr(memory, "commons") == nullptr);
+  RANK_CHECK(node->transports().ways.has(memory::Transport::mapped) ||
+             std::strstr(memory, "commons") == nullptr);
   return node;
 }
 
@@ -180,7 +181,7 @@ TEST(Losses, NorIsWhatCouldNotBeCopied) {
   for (const auto collective : {Collective::allreduce, Collective::gather}) {
     const auto endings = test::fork_ranks(4, [&](Rank& self) {
       const std::shared_ptr<Node> node = node_of(self, "cma,bounce");
-      RANK_CHECK(node->transports().copied);
+      RANK_CHECK(node->transports().ways.has(memory::Transport::copied));
       const char* why = "";
       const auto team = Team::create(self.world, node, why);
       RANK_CHECK(team != nullptr);

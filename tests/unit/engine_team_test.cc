@@ -228,7 +228,8 @@ TEST(Team, SharesALimitedAddressSpace) {
     const rlimit limit{(self.rank == 3 ? 200 : 400) * gib, RLIM_INFINITY};
     RANK_CHECK(::setrlimit(RLIMIT_AS, &limit) == 0);
     const auto home = join(self);
-    RANK_CHECK(home->transports().mapped && home->transports().window_bytes < 8 * gib);
+    RANK_CHECK(home->transports().ways.has(memory::Transport::mapped) &&
+               home->transports().window_bytes < 8 * gib);
     const std::uint64_t mine = home->transports().window_bytes;
     std::uint64_t all[8];
     RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));

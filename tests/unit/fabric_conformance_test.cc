@@ -16,7 +16,7 @@ struct Simulated {
   template <class Body>
   static void run(int ranks, const Body& body) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-      lab::Simulator simulator(ranks, seed, {});
+      lab::Simulator simulator(ranks, seed);
       ASSERT_TRUE(simulator.run(body)) << "seed " << seed;
       ASSERT_EQ(simulator.mismatches(), 0) << "seed " << seed;
     }

@@ -33,7 +33,7 @@ struct Outcome {
 
 Outcome play(std::uint64_t seed, int ranks = 4) {
   Outcome outcome{};
-  Simulator simulator(ranks, seed, {});
+  Simulator simulator(ranks, seed);
   EXPECT_TRUE(simulator.run([&](SimFabric& f) { return chatter(f, 20, outcome.order); }));
   outcome.schedule = simulator.schedule();
   return outcome;
@@ -61,7 +61,7 @@ TEST(Simulator, SeedsDiffer) {
 
 TEST(Simulator, ReportsDeadlock) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    Simulator simulator(3, seed, {});
+    Simulator simulator(3, seed);
     int stuck = 0;
     // Rank 2 never posts, so that the other two wait for ever.
     EXPECT_FALSE(simulator.run(
@@ -78,7 +78,7 @@ TEST(Simulator, ReportsDeadlock) {
 }
 
 TEST(Simulator, ReportsWaitsForRoomThatNobodyGives) {
-  Simulator simulator(2, 1, {});
+  Simulator simulator(2, 1);
   int stuck = 0;
   EXPECT_FALSE(simulator.run(
       [](SimFabric& f) -> Task {
@@ -93,7 +93,7 @@ TEST(Simulator, ReportsWaitsForRoomThatNobodyGives) {
 }
 
 TEST(Simulator, CountsMismatchedCalls) {
-  Simulator simulator(3, 7, {});
+  Simulator simulator(3, 7);
   EXPECT_TRUE(simulator.run([](SimFabric& f) -> Task {
     f.begin(f.rank() == 1 ? 11 : 10);
     const Step step = f.next_step();
@@ -105,7 +105,7 @@ TEST(Simulator, CountsMismatchedCalls) {
 }
 
 TEST(Simulator, CountsForbiddenCopies) {
-  Simulator simulator(2, 7, {.mapped = false, .copied = false, .staged = true});
+  Simulator simulator(2, 7, {Transport::staged});
   std::uint64_t words[2] = {1, 2};
   EXPECT_TRUE(simulator.run([&](SimFabric& f) -> Task {
     const Card card = f.offer(&words[1], sizeof words[1]);
@@ -117,7 +117,7 @@ TEST(Simulator, CountsForbiddenCopies) {
 }
 
 TEST(Simulator, CountsOffersOfWhatPeersWriteTo) {
-  Simulator simulator(2, 7, {.mapped = false, .copied = true, .staged = false});
+  Simulator simulator(2, 7, {Transport::copied});
   std::uint64_t words[3] = {1, 2, 3};
   const auto write_then_offer = [&](std::size_t offered, bool next_call) {
     const int before = simulator.trespasses();
@@ -149,7 +149,7 @@ TEST(Simulator, CountsMessagesOfAPeersMemory) {
   std::uint64_t words[3] = {1, 2, 3}, other = 0;
   enum Way : std::uint8_t { sends, receives };
   const auto trespasses = [&](Way way, std::size_t first, bool by_owner) {
-    Simulator simulator(std::vector<std::int32_t>{0, 0, 1}, 7, {.copied = false, .staged = false});
+    Simulator simulator(std::vector<std::int32_t>{0, 0, 1}, 7, {Transport::mapped});
     lab::SimMail mail(3);
     std::vector<lab::SimWire> wires;
     for (int rank = 0; rank < 3; ++rank) wires.emplace_back(simulator, mail, rank);
@@ -186,7 +186,7 @@ TEST(Simulator, CountsMessagesOfAPeersMemory) {
 }
 
 TEST(Simulator, DrawsEveryWayItMay) {
-  Simulator simulator(2, 3, {.mapped = true, .copied = false, .staged = true});
+  Simulator simulator(2, 3, {Transport::mapped, Transport::staged});
   int seen[3] = {0, 0, 0};
   for (int i = 0; i < 200; ++i)
     ++seen[static_cast<int>(simulator.fabric(0).offer(&seen, sizeof seen).transport)];
@@ -200,7 +200,7 @@ TEST(Simulator, DrawsEveryWayItMay) {
 TEST(Simulator, InterruptsBetweenStores) {
   int overtaken = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    Simulator simulator(2, seed, {});
+    Simulator simulator(2, seed);
     bool between = false;
     ASSERT_TRUE(simulator.run([&](SimFabric& f) -> Task {
       const Step step = f.next_step();
@@ -223,7 +223,7 @@ TEST(Simulator, InterruptsBetweenStores) {
 TEST(Simulator, LetsRanksRunAhead) {
   Step furthest = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    Simulator simulator(3, seed, {});
+    Simulator simulator(3, seed);
     Step last[3] = {0, 0, 0};
     ASSERT_TRUE(simulator.run([&](SimFabric& f) -> Task {
       for (std::size_t i = 0; i < 4 * segment::ring; ++i) {

@@ -36,9 +36,9 @@ void* from_static(std::size_t bytes) {
 }
 
 constexpr Backend backends[] = {
-    {"commons", Transport::mapped, {.mapped = true, .copied = false}, from_commons},
-    {"cma", Transport::copied, {.mapped = false, .copied = true}, from_mmap},
-    {"cma", Transport::copied, {.mapped = true, .copied = true}, from_static},
+    {"commons", Transport::mapped, {.ways = {Transport::mapped}}, from_commons},
+    {"cma", Transport::copied, {.ways = {Transport::copied}}, from_mmap},
+    {"cma", Transport::copied, {.ways = {Transport::mapped, Transport::copied}}, from_static},
 };
 
 constexpr std::size_t bytes = (std::size_t{40} << 20) + 12'345;
@@ -171,8 +171,8 @@ TEST(Allowed, IsWhatTheOptionLists) {
       {"commons", true, false},           {"bounce", false, false},    {"", false, false},
       {"commonsx,xcma", false, false},    {",cma,,", false, true}};
   for (const auto& one : cases) {
-    EXPECT_EQ(allowed(one.option).commons, one.commons) << one.option;
-    EXPECT_EQ(allowed(one.option).cma, one.cma) << one.option;
+    EXPECT_EQ(allowed(one.option).ways.has(Transport::mapped), one.commons) << one.option;
+    EXPECT_EQ(allowed(one.option).ways.has(Transport::copied), one.cma) << one.option;
   }
 }
 
@@ -182,7 +182,8 @@ TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
     auto* heap = static_cast<std::byte*>(commons::allocate(size, 4096, false));
     RANK_CHECK(heap != nullptr);
     static std::byte elsewhere[64];
-    const Transports none{}, cma{false, true}, commons_only{true, false}, both{true, true};
+    const Transports none{}, cma{{Transport::copied}}, commons_only{{Transport::mapped}},
+        both{{Transport::mapped, Transport::copied}};
     RANK_CHECK(offer(heap, size, both).transport == Transport::mapped);
     RANK_CHECK(offer(heap + 100, size - 100, commons_only).transport == Transport::mapped);
     RANK_CHECK(offer(heap, size, cma).transport == Transport::copied);
@@ -191,9 +192,9 @@ TEST(Offer, SaysTheBestWayThatReachesAllOfTheBuffer) {
     RANK_CHECK(offer(elsewhere, sizeof elsewhere, commons_only).transport == Transport::staged);
     RANK_CHECK(offer(heap, std::size_t{1} << 60, both).transport != Transport::mapped);
     const std::size_t end = commons::offset_of(heap) + size;
-    RANK_CHECK(offer(heap, size, {true, true, end}).transport == Transport::mapped);
-    RANK_CHECK(offer(heap, size, {true, true, end - 1}).transport == Transport::copied);
-    RANK_CHECK(offer(heap, size, {true, false, end - 1}).transport == Transport::staged);
+    RANK_CHECK(offer(heap, size, {both.ways, end}).transport == Transport::mapped);
+    RANK_CHECK(offer(heap, size, {both.ways, end - 1}).transport == Transport::copied);
+    RANK_CHECK(offer(heap, size, {commons_only.ways, end - 1}).transport == Transport::staged);
     RANK_CHECK(offer(heap, size, both).address == reinterpret_cast<std::uint64_t>(heap));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;

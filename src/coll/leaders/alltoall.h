@@ -175,7 +175,7 @@ class PackedExchange {
     } else {
       std::memcpy(&lent_, co_await f.posted(leader, step), sizeof lent_);
     }
-    lends_ = lent_.card.transport == fabric::Transport::mapped;
+    lends_ = can_map(lent_.card.transport);
     if (!lends_) {
       f.finish(step);
       co_return;

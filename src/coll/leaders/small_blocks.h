@@ -213,7 +213,7 @@ class SmallBlocks {
       std::memcpy(&card, co_await f.posted(leader, step), sizeof card);
     }
     f.finish(step);
-    if (card.transport != fabric::Transport::mapped) co_return;
+    if (!can_map(card.transport)) co_return;
     f.take(fabric::Route::mapped);
     lent_ = all_.leads() ? messages_ : f.map(leader, card);
   }

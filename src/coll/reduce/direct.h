@@ -132,14 +132,13 @@ Agreement agreement(const Cards* cards, int ranks, const sliced::WorstTransports
   const bool alone =
       !late && root == each_owner && (agreed.in_turn || transports.recvs > transports.sends);
   agreed.alone = alone;
-  agreed.mapped =
-      transports.sends == Transport::mapped && (alone || transports.recvs == Transport::mapped);
-  const bool reachable =
-      transports.sends != Transport::staged && (alone || transports.recvs != Transport::staged);
+  const Transport worst = alone ? transports.sends : worse_of(transports.sends, transports.recvs);
+  agreed.mapped = can_map(worst);
   // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
   const bool chosen =
-      cards[0].send.transport == Transport::copied || cards[0].recv.transport == Transport::copied;
-  agreed.staged = !reachable || (!agreed.mapped && !chosen && work.bytes() < limits::copied_bytes);
+      needs_kernel(cards[0].send.transport) || needs_kernel(cards[0].recv.transport);
+  agreed.staged =
+      !can_copy(worst) || (!agreed.mapped && !chosen && work.bytes() < limits::copied_bytes);
   return agreed;
 }
 

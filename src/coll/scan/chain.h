@@ -76,18 +76,17 @@ Task chain(F& f, const Work& work) {
   std::byte* const prefix = kind == Kind::exclusive ? scratch : static_cast<std::byte*>(work.recv);
   // The first member's operand is its inclusive prefix; nobody reads the last one's.
   const void* lent = me == 0 && kind == Kind::exclusive ? work.send : prefix;
-  Card mine{.transport = Transport::mapped};
-  if (me < last) mine = f.offer(lent, work.bytes());
+  const Card mine = me < last ? f.offer(lent, work.bytes()) : nothing_lent;
   cards[me] = {mine, mine};
   sliced::WorstTransports transports;
   co_await sliced::exchange(f, step, cards, transports);
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (transports.sends == Transport::staged) {
+  if (!can_copy(transports.sends)) {
     f.finish(step);
     co_await staged<F, kind>(f, work);
     co_return;
   }
-  f.take(transports.sends == Transport::mapped ? Route::mapped : Route::copied);
+  f.take(route_of(transports.sends));
   const Card before = me > 0 ? cards[me - 1].send : Card{};
   detail::Link<F> link(f, work, kind, before, prefix, scratch + room);
   f.begin_work();

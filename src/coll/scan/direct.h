@@ -77,10 +77,10 @@ Task direct(F& f, const Work& work) {
   if (gets) f.populate(work.recv, work.bytes());
   sliced::WorstTransports transports;
   co_await sliced::exchange(f, step, table.cards(), transports);
-  const Transport worst = std::max(transports.sends, transports.recvs);
-  const bool mapped = worst == Transport::mapped, reachable = worst != Transport::staged;
+  const Transport worst = worse_of(transports.sends, transports.recvs);
+  const bool mapped = can_map(worst);
   // Everyone has seen everyone's cards, so everyone agrees.
-  if (!reachable || (!mapped && work.bytes() < limits::copied_bytes)) {
+  if (!can_copy(worst) || (!mapped && work.bytes() < limits::copied_bytes)) {
     f.finish(step);
     if (work.operands != nullptr)
       co_await late::gathered(f, work, late::everyone);
@@ -88,7 +88,7 @@ Task direct(F& f, const Work& work) {
       co_await staged<F, kind>(f, work);
     co_return;
   }
-  f.take(mapped ? Route::mapped : Route::copied);
+  f.take(route_of(worst));
   const auto parts = static_cast<std::size_t>(ranks);
   const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
   const std::size_t chunk = sliced::chunk_of(work, divide_up(work.count, parts), most);

@@ -36,14 +36,13 @@ class Meeting {
 
   // Lends `bytes` from `data` on, or nothing (nullptr), and awaits all others' cards.
   Task exchange(const void* data, std::size_t bytes) {
-    Card mine{.transport = Transport::mapped};
-    if (data != nullptr) mine = f_.offer(data, bytes);
+    const Card mine = data != nullptr ? f_.offer(data, bytes) : nothing_lent;
     cards_[f_.rank()] = {mine, mine};
     co_await sliced::exchange(f_, step_, cards_, transports_);
-    f_.take(transports_.sends == Transport::mapped ? Route::mapped : Route::copied);
+    f_.take(route_of(transports_.sends));
   }
   // Whether all that is lent can be read; everyone has seen everyone's cards, so everyone agrees.
-  [[nodiscard]] bool reachable() const { return transports_.sends != Transport::staged; }
+  [[nodiscard]] bool reachable() const { return can_copy(transports_.sends); }
 
   // take(at, bytes, offset) for what `peer` lends from `begin` on, in one piece or several.
   template <class Take>

@@ -139,8 +139,10 @@ class Node::Joining {
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
     const Arrival& first = arrivals_[indices_[0]];
+    const std::vector<os::CpuMask> domains = os::numa_domains();
+    node_->transports_.touches_first = touches_first(homes, domains);
     take_places({first.policy, first.communication_cores, topology::quota_milli(bindings)},
-                bindings, homes, job);
+                bindings, homes, job, domains);
     node_->wait_as(topology::ranks_per_core(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;
@@ -148,10 +150,23 @@ class Node::Joining {
     return true;
   }
 
+  // Whether a page is to be touched by its owner before a peer does.
+  static bool touches_first(std::span<const os::CpuMask> homes,
+                            std::span<const os::CpuMask> domains) {
+    if (std::strcmp(options().first_touch, "auto") != 0)
+      return std::strcmp(options().first_touch, "owner") == 0;
+    os::CpuMask used;
+    for (const os::CpuMask& home : homes) used |= home;
+    return std::ranges::count_if(domains, [&used](const os::CpuMask& domain) {
+             return (domain & used).count() > 0;
+           }) > 1;
+  }
+
   // Decides where this rank runs, if that is up to Tutti, and where its progress thread will.
   void take_places(const PlacingRequest& request, std::vector<topology::Binding>& bindings,
-                   std::span<const os::CpuMask> homes, const os::CpuMask& job) {
-    const Placing placing = place(request, homes, job, os::numa_domains());
+                   std::span<const os::CpuMask> homes, const os::CpuMask& job,
+                   std::span<const os::CpuMask> domains) {
+    const Placing placing = place(request, homes, job, domains);
     if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);
     if (!placing.ranks.empty()) {

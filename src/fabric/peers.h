@@ -127,9 +127,10 @@ class Peers {
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), best_transport};
     return memory::offer(buffer, bytes, transports_, full);
   }
-  // Nothing is done for a buffer that had its pages at the last call and has them still.
+  // So that its pages are this rank's, where that matters. Nothing is done for a buffer that had
+  // its pages at the last call and has them still.
   void populate(const void* buffer, std::size_t bytes) {
-    if (!transports_.ways.has(Transport::mapped) || threads()) return;
+    if (!transports_.touches_first) return;
     const std::uint64_t since = commons::populated_since();
     if (populated_.buffer == buffer && populated_.bytes >= bytes && populated_.since == since)
         [[likely]]

@@ -112,6 +112,7 @@ struct Transports {
   TransportSet ways;
   std::uint64_t window_bytes = ~std::uint64_t{0};
   Windows* windows = nullptr;  // in which mapped buffers are seen
+  bool touches_first = false;  // it matters who touches a page first
 };
 // `full`: every byte of the buffer belongs to the collective.
 [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, const Transports& transports,

@@ -16,9 +16,8 @@ struct Copy {
   // From the root's card alone, which every member sees.
   Copy(std::size_t all, const Card& root)
       : bytes(all),
-        chunk_bytes(chunk_of(all, root.transport == Transport::mapped
-                                      ? limits::mapped_chunk_bytes
-                                      : limits::copied_chunk_bytes)) {}
+        chunk_bytes(chunk_of(all, can_map(root.transport) ? limits::mapped_chunk_bytes
+                                                          : limits::copied_chunk_bytes)) {}
   [[nodiscard]] std::uint32_t chunks() const {
     return static_cast<std::uint32_t>(divide_up(bytes, chunk_bytes));
   }
@@ -73,7 +72,10 @@ Task direct(F& f, const Work& work) {
   const bool is_root = f.rank() == work.root;
   const Card mine = as_chosen(f.offer(work.recv, work.bytes()), work.cico);
   Card root = mine;
-  if (!is_root) f.open_share(step);
+  if (!is_root) {
+    f.populate(work.recv, work.bytes());
+    f.open_share(step);
+  }
   co_await f.room(step);
   f.post(step, bytes_of(mine));
   if (!is_root) {
@@ -84,7 +86,7 @@ Task direct(F& f, const Work& work) {
   const bool waits = is_root && work.timed;
   for (int k = 1; waits && k < f.size(); ++k) co_await f.posted(member_after(f, k), step);
   // Everyone sees the root's card, so everyone agrees.
-  if (root.transport == Transport::staged) {
+  if (!can_copy(root.transport)) {
     f.finish(step);
     f.begin_work();
     co_await staged(f, work);
@@ -92,7 +94,7 @@ Task direct(F& f, const Work& work) {
     f.end_work();
     co_return;
   }
-  f.take(root.transport == Transport::mapped ? Route::mapped : Route::copied);
+  f.take(route_of(root.transport));
   const detail::Copy copy(work.bytes(), root);
   if (!is_root) {
     f.begin_shared_work();
@@ -104,8 +106,7 @@ Task direct(F& f, const Work& work) {
       const std::byte* payload = co_await f.posted(peer, step);
       std::memcpy(&theirs, payload, sizeof theirs);
       if (k == 1) f.begin_shared_work();
-      if (theirs.transport != Transport::staged)
-        co_await detail::push(f, work, step, peer, theirs, copy);
+      if (can_copy(theirs.transport)) co_await detail::push(f, work, step, peer, theirs, copy);
     }
     f.everyone_arrived();
     for (int k = 1; k < f.size(); ++k) co_await f.landed(member_after(f, k), step, copy.chunks());

@@ -83,6 +83,7 @@ class Outgoing {
   void post_elsewhere(Step step) {
     std::byte* slot = f_.staging(f_.rank(), step);
     if (header_.descriptor == Descriptor::listed) list(slot);
+    if (use_ == Use::written && header_.protocol == Protocol::direct) populate();
     if (header_.protocol == Protocol::packed) gather(slot + table_bytes(), true);
     // Nobody else knows where the gaps are.
     if (header_.protocol == Protocol::direct && gaps_) gather(copy(), true);
@@ -110,7 +111,7 @@ class Outgoing {
 
   [[nodiscard]] Transport transport_of_all() {
     if (gaps_) {
-      if (use_ != Use::read) return Transport::staged;
+      if (use_ != Use::read) return no_transport;
       place_ = {f_.offer(copy(), total_),
                 header_.descriptor == Descriptor::strided ? longest() : 0};
       return place_.card.transport;
@@ -123,11 +124,11 @@ class Outgoing {
 
   // Of blocks that are not small.
   [[nodiscard]] Protocol protocol_for(Transport transport) {
-    if (use_ == Use::swapped && transport == Transport::copied) transport = Transport::staged;
+    if (use_ == Use::swapped && needs_kernel(transport)) transport = no_transport;
     transport_ = transport;
-    const bool far = transport != Transport::mapped && longest() < limits::copied_bytes;
-    if (fits() && (far || transport == Transport::staged)) return Protocol::packed;
-    return transport == Transport::staged ? Protocol::streamed : Protocol::direct;
+    const bool far = !can_map(transport) && longest() < limits::copied_bytes;
+    if (fits() && (far || !can_copy(transport))) return Protocol::packed;
+    return can_copy(transport) ? Protocol::direct : Protocol::streamed;
   }
 
   [[nodiscard]] bool fits() const {
@@ -159,6 +160,11 @@ class Outgoing {
       if (block.bytes > 0) return block.address;
     return nullptr;
   }
+  // Not what lies between them.
+  void populate() {
+    if (are_adjacent()) return f_.populate(first_of_all(), total_);
+    for (const Block& block : blocks_) f_.populate(block.address, block.bytes);
+  }
   // Blocks that share pages with each other, and with nothing else, are offered as one first.
   [[nodiscard]] bool are_adjacent() const {
     const std::byte* behind = nullptr;
@@ -177,14 +183,14 @@ class Outgoing {
   }
 
   void list_cards(std::byte* slot) {
-    Transport worst = gaps_ && use_ != Use::read ? Transport::staged : Transport::mapped;
+    Transport worst = gaps_ && use_ != Use::read ? no_transport : best_transport;
     if (!gaps_ && are_adjacent()) (void)f_.offer(first_of_all(), total_);
     const std::byte* next_copy = gaps_ && use_ == Use::read ? copy() : nullptr;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       Entry entry{{}, blocks_[i].bytes};
       if (entry.bytes > 0) {
         entry.card = f_.offer(next_copy != nullptr ? next_copy : blocks_[i].address, entry.bytes);
-        worst = std::max(worst, entry.card.transport);
+        worst = worse_of(worst, entry.card.transport);
       }
       if (next_copy != nullptr) next_copy += entry.bytes;
       std::memcpy(slot + i * sizeof entry, &entry, sizeof entry);
@@ -202,8 +208,7 @@ class Outgoing {
   }
 
   [[nodiscard]] Route route() const {
-    if (header_.protocol != Protocol::direct) return Route::staged;
-    return transport_ == Transport::mapped ? Route::mapped : Route::copied;
+    return header_.protocol == Protocol::direct ? route_of(transport_) : Route::staged;
   }
 
   F& f_;
@@ -211,7 +216,7 @@ class Outgoing {
   Use use_;
   bool gaps_ = false;
   std::size_t total_ = 0;
-  Transport transport_ = Transport::mapped;
+  Transport transport_ = best_transport;
   Header header_;
   Place place_;
 };

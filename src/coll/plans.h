@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the tables to plans, and from a plan to the coroutine: the one place that starts an
-// algorithm, for blocking calls, nonblocking ones and the simulator alike.
+// From the tables to plans, and from a plan to the row that runs a call: for blocking calls,
+// nonblocking ones, stages of a node and the simulator alike.
 #pragma once
 
 #include <array>

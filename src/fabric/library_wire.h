@@ -45,7 +45,7 @@ class LibraryWire {
   [[nodiscard]] Sent sent() { return std::exchange(sent_, {}); }
 
  protected:
-  // `host` outlives the wire.
+  // `provider` outlives the wire.
   LibraryWire(std::shared_ptr<Messages> messages, Provider& provider)
       : messages_(std::move(messages)), provider_(provider) {}
 

@@ -144,6 +144,14 @@ TEST(Pipelines, HaveLongPiecesWhereRanksShareCoresOfAFastNetwork) {
     }
 }
 
+TEST(Sums, AreExchangedWholeAsFarAsStartsWeighMore) {
+  constexpr std::size_t kib = 1024;
+  using coll::leaders::most_doubled;
+  EXPECT_EQ(most_doubled({}), 64 * kib);
+  EXPECT_EQ(most_doubled({.measured_piece_bytes = 32 * kib}), 64 * kib);
+  EXPECT_EQ(most_doubled({.measured_piece_bytes = 256 * kib}), 256 * kib);
+}
+
 // Of many nodes alone, and few bytes.
 TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
   const auto does = [](int nodes, int ranks, std::size_t bytes) {

@@ -184,6 +184,9 @@ inline constexpr std::size_t packed_alltoall_bytes = 4 * kib;
 // So few bytes from one node to another take as long as none: to pass them on, in fewer messages,
 // saves time.
 inline constexpr std::size_t forwarded_alltoall_bytes = 256;
+// If there are more than so many nodes for each round: few nodes have hardly fewer messages then,
+// one after the other.
+inline constexpr std::size_t forwarded_nodes_a_round = 2;
 // Of a Gatherv or Scatterv so few bytes of a node ride in the message that says how long its blocks
 // are, which always has the room. A second message would cost more.
 inline constexpr std::size_t rider_bytes = 1 * kib;

@@ -127,6 +127,7 @@ std::vector<coll::leaders::Way> ways(const Words& said, Scheme scheme) {
       for (const std::size_t forwarded : said.forwarded) {
         way.forwarded_bytes = forwarded;
         way.passed_bytes = forwarded;
+        way.nodes_a_round = 0;  // whoever says so wants it on few nodes, too
         all.push_back(way);
       }
     }

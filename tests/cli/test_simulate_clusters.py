@@ -73,7 +73,7 @@ def test_the_four_alltoalls_of_the_paper(tutti, tmp_path):
             for row in rows
             if row["bytes"] == size
         }
-        assert len(found) == 4
+        assert len(found) == len(set(found.values())) == 4
         assert min(found.values()) == found["leaders", False]
 
 

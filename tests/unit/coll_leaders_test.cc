@@ -47,6 +47,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   if (random() % 2 == 0) way.packed_bytes = random() % 4096;
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
   if (random() % 2 == 0) way.passed_bytes = std::size_t{1} << random() % 17;
+  if (random() % 2 == 0) way.nodes_a_round = random() % 3;
   return way;
 }
 

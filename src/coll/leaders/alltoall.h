@@ -26,7 +26,7 @@ class PackedExchange {
         place_(static_cast<std::size_t>(all.fabric.rank())),
         sent_(all.map, work.out),
         received_(all.map, work.in),
-        forwards_(Forwarding<F, W>::is_worth_it(all.map, work.bytes(), all.way.forwarded_bytes)),
+        forwards_(Forwarding<F, W>::is_worth_it(all.map, all.way, work.bytes())),
         most_(std::max(sent_.bytes(), received_.bytes())),
         passing_(near_ > 1 ? near_ * most_ : 0),
         lends_(is_worth_lending()),

@@ -19,11 +19,11 @@ class Forwarding {
   Forwarding(Members<F, W>& all, std::size_t bytes)
       : all_(all), bytes_(bytes), me_(all.map.node()), nodes_(all.map.nodes()) {}
 
-  // All members know that alike. `most`: bytes between two nodes.
-  static bool is_worth_it(const NodeMap& map, std::size_t bytes, std::size_t most) {
+  // All members know that alike.
+  static bool is_worth_it(const NodeMap& map, const Way& way, std::size_t bytes) {
     const auto members = static_cast<std::size_t>(map.largest());
-    return static_cast<std::size_t>(map.nodes()) > 2 * rounds(map.nodes()) &&
-           members * members * bytes <= most &&
+    return static_cast<std::size_t>(map.nodes()) > way.nodes_a_round * rounds(map.nodes()) &&
+           members * members * bytes <= way.forwarded_bytes &&
            memory_bytes(map, bytes) <= limits::most_packed_bytes;
   }
 

@@ -44,9 +44,11 @@ struct Way {
   // that is private until it is used becomes one that peers map by whole pages.
   std::size_t grain_bytes = page_bytes;
   // Of an Alltoall, Alltoallv or Alltoallw: blocks up to this size are packed. Where two nodes then
-  // have no more than `forwarded_bytes` for each other in an Alltoall, others pass it on.
+  // have no more than `forwarded_bytes` for each other in an Alltoall, others pass it on, if there
+  // are more than `nodes_a_round` nodes for each round of that.
   std::size_t packed_bytes = limits::packed_alltoall_bytes;
   std::size_t forwarded_bytes = limits::forwarded_alltoall_bytes;
+  std::size_t nodes_a_round = limits::forwarded_nodes_a_round;
   // Of a Gather or Scatter: up to so many bytes for each node, others pass them on. nullopt: as
   // coll/leaders/packed.h has it.
   std::optional<std::size_t> passed_bytes = std::nullopt;

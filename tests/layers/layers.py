@@ -106,6 +106,28 @@ def too_long(root: Path, files: list[str]) -> list[str]:
     return [n for n in chosen if (root / n).read_text().count("\n") > MOST_LINES]
 
 
+def stale_words(glossary: str, src: Path) -> list[str]:
+    """Words of the glossary that are in none of the files that its row names, and such files."""
+    found = []
+    for line in glossary.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) != 4 or "`" not in cells[3]:
+            continue
+        text = ""
+        for path in re.findall(r"`([^`]+)`", cells[3]):
+            named = [each for each in src.glob(path) if each.is_file()]
+            files = named or [each for each in (src / path).rglob("*") if each.is_file()]
+            if not files:
+                found.append(f"{path} is not there")
+            text += "".join(each.read_text() for each in files)
+        for word in re.split(r"[,;] ", re.sub(r"\([^)]*\)|`", "", cells[0])):
+            parts = re.split(r"[ -]", word.strip().removesuffix("x"))
+            # In a name or a text, perhaps at the end of a line.
+            if not re.search(r"[\s_-]*(?://\s*)?".join(map(re.escape, parts)), text, re.IGNORECASE):
+                found.append(f"{word.strip()} is not in {cells[3]}")
+    return found
+
+
 def long_functions(src: Path) -> list[str]:
     """``file:line: lines`` for each function with more lines, its signature included.
 

@@ -50,6 +50,11 @@ def test_no_file_is_too_long(files: list[str]):
     assert layers.too_long(ROOT, files) == []
 
 
+def test_the_glossary_names_files_with_its_words():
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
+    assert layers.stale_words(glossary, ROOT / "src") == []
+
+
 def test_no_function_is_too_long():
     assert layers.long_functions(SRC) == []
 
@@ -135,3 +140,17 @@ def test_a_long_function_is_found(tree: Path, indent: str, more: int, found: lis
     lines = [*begin, f"{indent}       int b) {{", *body, f"{indent}}}", ""]
     (tree / "os" / "x.cc").write_text("\n".join(lines))
     assert layers.long_functions(tree) == found
+
+
+def test_stale_words_are_found(tree: Path):
+    (tree / "engine").mkdir(exist_ok=True)
+    (tree / "engine" / "team.h").write_text("// The ranks of\n// one job, and their wait policy.\n")
+    rows = [
+        "| word | what it is | the field's term | where |",
+        "| ranks of one job; team | | | `engine/team.h` |",
+        "| wait policy (of all) | | | `engine/*.h`, `engine/node.h` |",
+    ]
+    assert layers.stale_words("\n".join(rows), tree) == [
+        "team is not in `engine/team.h`",
+        "engine/node.h is not there",
+    ]

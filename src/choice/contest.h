@@ -9,14 +9,13 @@
 // or there are five. The contest is repeated after some thousand calls, ever more of them.
 // (choice/learned.h does the like for what each rank chooses alone.)
 //
-// Where all members wait for all, and each has a core, calls count one by one. What a call took
-// says the member that was away longest since it was done with the one before: it has waited least
-// for the program. (Where all were away for more than four seconds, the longest time counts. The
-// least of the members' times would be less than a call takes, as where members come and go at
-// slightly different times one of them waits for the other. It would be less by more for the side
-// whose times vary more.) The first call of a run does not count: it finds what the other
-// side has left in caches and connections. Of a short run the middle one counts, of a long one the
-// mean.
+// Where all members wait for all, and each has a core, calls count one by one. Of each call one
+// member's time counts: of the one that was outside collectives longest before it. It has waited
+// least for the program. (Where all were away for more than four seconds, the longest time counts.
+// The least of the members' times would be too short, as members do not come and go at the same
+// time. It would be shorter still for the side whose times vary more.) The first call of a run does
+// not count: it finds what the other side has left in caches and connections. Of a short run the
+// middle one counts, of a long one the mean.
 //
 // Elsewhere the calls of a run count together. A member may be done before the others have begun,
 // or find all messages there as it got a core late; so the wait for many calls may be in one, often

@@ -25,8 +25,8 @@ struct Costs {
   double short_ns = 150;
   double reserved_ns = 135;
   // A KiB of another member's buffer, which that one has just written, copied into one's own, ns.
-  // To read a slot is no less, so this is at most either of those. Whatever else is measured, what
-  // is large enough therefore goes directly.
+  // At most left_ns and handed_back_ns, whatever was measured: a slot's reader copies, too. So what
+  // is large enough always goes directly.
   double copy_ns = 40;
   // A core goes from one thread to another and back, half of it, ns.
   double switch_ns = 1100;

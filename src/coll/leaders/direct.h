@@ -6,10 +6,9 @@
 // one: its own pieces show that it is there. Where it sends none, long ones are sent whole, and all
 // from a root or to it.
 //
-// In each round everyone has one partner, which has it as well. So in place a block has left before
-// another comes in its place. Rounds and pieces come in one order for all, and who has no message
-// in one goes on: whoever waits does so for a message that its partner starts before all later
-// ones.
+// In a round ranks form pairs. So in place a block has left before another comes in its place. All
+// ranks start their messages in the same order of rounds and pieces, and skip those without bytes.
+// So a message that is awaited is one that the partner starts before all later ones.
 //
 // The root of a Gather or Scatter alone has several partners. Where sizes do not match, others may
 // let their leaders speak for them. So the root has leaders first, and pieces have a length that

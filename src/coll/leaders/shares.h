@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each leader sums up a share of a vector: it hears from all others at once what they have of that,
-// and then sends all of them the sum. These are as many messages as along a ring (ring.h), and
-// their operands meet in the same order, but two of them follow each other where there 2 (N - 1)
-// do. In turn, nothing is done on the nodes meanwhile.
+// and then sends all of them the sum. A ring (ring.h) has as many messages, in 2 (N - 1) steps, and
+// here there are two steps. Operands meet in the same order. But nothing is done on the nodes
+// meanwhile.
 #pragma once
 
 #include "coll/leaders/slices.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A page lies in the memory of the processor that touches it first. Where peers are about to write
-// into a buffer of this process, this process touches it before them; which pages have been is
+// A page lies in the memory of the processor that touches it first. Where that matters and peers
+// are about to write into a buffer, its owner touches it before them; which pages have been is
 // kept, a bit each, so that it is asked for once.
 #include "base/base.h"
 #include "commons/commons.h"

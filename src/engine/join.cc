@@ -61,12 +61,13 @@ bool gather(const Exchange& group, const T& mine, std::vector<T>& all) {
   return group.allgather(&mine, all.data(), sizeof(T));
 }
 
+bool has_huge_pages() { return *commons::why_small_pages() == '\0'; }
+
 // To map a small page again takes longer than to copy it; for huge pages it is a hundredth of that.
 memory::Windows::Bounds bounds_of_windows() {
   constexpr int rarely = 6;
   if (const std::size_t most = options().windows) return {static_cast<std::int64_t>(most), 0, 0};
-  const bool huge = *commons::why_small_pages() == '\0';
-  return {std::int64_t{32} << 20, huge ? 0 : rarely, rarely};
+  return {std::int64_t{32} << 20, has_huge_pages() ? 0 : rarely, rarely};
 }
 
 // Most of the address space is the program's, however many peers there are. Where there is a limit,
@@ -139,10 +140,8 @@ class Node::Joining {
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
     const Arrival& first = arrivals_[indices_[0]];
-    const std::vector<os::CpuMask> domains = os::numa_domains();
-    node_->transports_.touches_first = touches_first(homes, domains);
     take_places({first.policy, first.communication_cores, topology::quota_milli(bindings)},
-                bindings, homes, job, domains);
+                bindings, homes, job);
     node_->wait_as(topology::ranks_per_core(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;
@@ -150,23 +149,22 @@ class Node::Joining {
     return true;
   }
 
-  // Whether a page is to be touched by its owner before a peer does.
-  static bool touches_first(std::span<const os::CpuMask> homes,
-                            std::span<const os::CpuMask> domains) {
+  // Whether a page is to be touched by its owner before a peer does. A huge one is, in any case:
+  // what a peer touches first is a small one.
+  static bool touches_first(std::span<const os::CpuMask> domains,
+                            std::span<const os::CpuMask> ranks) {
     if (std::strcmp(options().first_touch, "auto") != 0)
       return std::strcmp(options().first_touch, "owner") == 0;
-    os::CpuMask used;
-    for (const os::CpuMask& home : homes) used |= home;
-    return std::ranges::count_if(domains, [&used](const os::CpuMask& domain) {
-             return (domain & used).count() > 0;
-           }) > 1;
+    return has_huge_pages() || are_in_several(domains, ranks);
   }
 
   // Decides where this rank runs, if that is up to Tutti, and where its progress thread will.
   void take_places(const PlacingRequest& request, std::vector<topology::Binding>& bindings,
-                   std::span<const os::CpuMask> homes, const os::CpuMask& job,
-                   std::span<const os::CpuMask> domains) {
+                   std::span<const os::CpuMask> homes, const os::CpuMask& job) {
+    const std::vector<os::CpuMask> domains = os::numa_domains();
     const Placing placing = place(request, homes, job, domains);
+    node_->transports_.touches_first =
+        touches_first(domains, placing.ranks.empty() ? homes : placing.ranks);
     if (placing.too_many && node_->rank_ == 0) warn_of_too_many(job.count());
     const auto me = static_cast<std::size_t>(node_->rank_);
     if (!placing.ranks.empty()) {

@@ -115,4 +115,12 @@ Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindin
   return placing;
 }
 
+bool are_in_several(std::span<const os::CpuMask> domains, std::span<const os::CpuMask> cores) {
+  os::CpuMask used;
+  for (const os::CpuMask& mask : cores) used |= mask;
+  return std::ranges::count_if(domains, [&used](const os::CpuMask& domain) {
+           return (domain & used).count() > 0;
+         }) > 1;
+}
+
 }  // namespace tutti::engine

@@ -34,4 +34,8 @@ struct Placing {
 [[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindings,
                             const os::CpuMask& job, std::span<const os::CpuMask> domains);
 
+// Whether threads that may use these cores run in several of the domains.
+[[nodiscard]] bool are_in_several(std::span<const os::CpuMask> domains,
+                                  std::span<const os::CpuMask> cores);
+
 }  // namespace tutti::engine

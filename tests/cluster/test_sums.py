@@ -10,7 +10,7 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import DEBIAN_MPICH, LIBRARY, MAIN, OTHERS, Mpi
-from spanning import ALONE, SHORT, UNEQUAL, layout_cases, lines_of
+from spanning import ALONE, SHORT, UNEQUAL, layout_cases, lines_of, variables
 
 LAYOUTS = [
     SHORT,
@@ -43,17 +43,29 @@ def expected(layout: Layout) -> list[str]:
     )
 
 
+@pytest.mark.parametrize(("mpi", "layout"), CASES)
+def test_all_ranks_have_the_same_bits(
+    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.json"
+    options = variables(mpi, TUTTI_REPORT=str(report))
+    result = cluster.run(mpi, layout, [str(mpi.compile("../cluster/bits.cc"))], options, 60)
+    assert result.code == 0 and "bits: 0 of 8 sums differ" in result.output, result.output
+    calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    assert calls["Allreduce"]["taken"] == 8, calls
+
+
 @pytest.mark.parametrize("tutti", [False, True], ids=["bare", "tutti"])
 @pytest.mark.parametrize(("mpi", "layout"), CASES)
 def test_sums(cluster: Cluster, mpi: Mpi, layout: Layout, tutti: bool, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    variables = (
+    options = (
         {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1", "TUTTI_REPORT": str(report)}
         if tutti
         else {}
     )
     program = str(mpi.compile("../cluster/sums.cc"))
-    result = cluster.run(mpi, layout, [program], variables, limit_s=60)
+    result = cluster.run(mpi, layout, [program], options, limit_s=60)
     assert result.code == 0, result.output
     assert sorted(lines_of(result.output)) == expected(layout)
     if tutti:

@@ -122,8 +122,9 @@ def stale_words(glossary: str, src: Path) -> list[str]:
             text += "".join(each.read_text() for each in files)
         for word in re.split(r"[,;] ", re.sub(r"\([^)]*\)|`", "", cells[0])):
             parts = re.split(r"[ -]", word.strip().removesuffix("x"))
-            # In a name or a text, perhaps at the end of a line.
-            if not re.search(r"[\s_-]*(?://\s*)?".join(map(re.escape, parts)), text, re.IGNORECASE):
+            # In a name or a text, perhaps at the end of a line; not inside or behind another word.
+            pattern = r"[\s_-]*(?://\s*)?".join(map(re.escape, parts))
+            if not re.search(rf"(?<![a-z]){pattern}", text, re.IGNORECASE):
                 found.append(f"{word.strip()} is not in {cells[3]}")
     return found
 

@@ -9,7 +9,7 @@
 namespace tutti::test {
 
 inline memory::TransportSet draw_transports(std::mt19937_64& random) {
-  const auto bits = random() % 8;
+  const auto bits = random() % (1U << std::size(memory::every_transport));
   if (bits == 0) return memory::TransportSet::all();  // each buffer another way
   memory::TransportSet found;
   for (const memory::Transport transport : memory::every_transport)

@@ -252,6 +252,16 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
         EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
       }
     }
+    // Whole and in halves, with and without second leaders.
+    for (const int each : {1, 2}) {
+      const std::size_t some = 8 << 10;
+      const auto exchanged = [&](std::size_t most_whole) {
+        return sums_of(
+            Collective::allreduce, nodes, some,
+            {.doubled_bytes = most_whole, .halved_bytes = 1 << 20, .paired_bytes = 1 << 20}, each);
+      };
+      EXPECT_EQ(exchanged(0), exchanged(1 << 20)) << nodes << " nodes of " << each;
+    }
     for (const Collective each : {Collective::scan, Collective::exscan}) {
       const auto doubled = sums_of(each, nodes, few, {.chains_scans = false}, 2);
       EXPECT_EQ(doubled, sums_of(each, nodes, few, coll::leaders::on_shared_cores, 2))

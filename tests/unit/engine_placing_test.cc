@@ -239,5 +239,16 @@ TEST(Threads, HaveTheCoresThatNoRankWasGiven) {
   EXPECT_EQ(threads_of(place({}, homes, cores(0, 7), one)), "4 6 ");
 }
 
+TEST(Domains, AreSeveralWhereRanksRunInMoreThanOne) {
+  EXPECT_FALSE(are_in_several(one, bound({0, 7})));
+  EXPECT_FALSE(are_in_several(two, bound({0, 3})));
+  EXPECT_TRUE(are_in_several(two, bound({3, 4})));
+  EXPECT_TRUE(are_in_several(two, Masks{cores(2, 5)}));
+  EXPECT_FALSE(are_in_several(two, Masks{}));
+  // Where ranks are bound, it is where they are then.
+  const Placing placing = place({"auto", 2, 0}, bound({0, 1, 2, 3}), cores(0, 7), two);
+  EXPECT_EQ(are_in_several(two, placing.ranks), true) << ranks_of(placing);
+}
+
 }  // namespace
 }  // namespace tutti::engine

@@ -165,14 +165,19 @@ INSTANTIATE_TEST_SUITE_P(Backends, Contract, ::testing::ValuesIn(backends), [](c
 TEST(Allowed, IsWhatTheOptionLists) {
   struct {
     const char* option;
-    bool commons, cma;
-  } const cases[] = {
-      {"commons,cma,bounce", true, true}, {"cma,bounce", false, true}, {"cma", false, true},
-      {"commons", true, false},           {"bounce", false, false},    {"", false, false},
-      {"commonsx,xcma", false, false},    {",cma,,", false, true}};
+    bool commons, cma, bounce;
+  } const cases[] = {{"commons,cma,bounce", true, true, true},
+                     {"cma,bounce", false, true, true},
+                     {"cma", false, true, false},
+                     {"commons", true, false, false},
+                     {"bounce", false, false, true},
+                     {"", false, false, false},
+                     {"commonsx,xcma", false, false, false},
+                     {",cma,,", false, true, false}};
   for (const auto& one : cases) {
     EXPECT_EQ(allowed(one.option).ways.has(Transport::mapped), one.commons) << one.option;
     EXPECT_EQ(allowed(one.option).ways.has(Transport::copied), one.cma) << one.option;
+    EXPECT_EQ(allowed(one.option).ways.has(Transport::staged), one.bounce) << one.option;
   }
 }
 

@@ -168,8 +168,8 @@ class PackedExchange {
     const Step step = f.next_step();
     const int leader = all_.leading_place();
     if (all_.leads()) {
-      f.populate(outgoing_, passing_);
       lent_ = {f.offer(outgoing_, lent_bytes()), passing_};
+      f.populate(outgoing_, passing_);
       co_await f.room(step);
       f.post(step, bytes_of(lent_));
     } else {

@@ -205,8 +205,8 @@ class SmallBlocks {
     const int leader = all_.leading_place();
     Card card;
     if (all_.leads()) {
-      f.populate(messages_, lent_bytes());
       card = f.offer(messages_, lent_bytes());
+      f.populate(messages_, lent_bytes());
       co_await f.room(step);
       f.post(step, bytes_of(card));
     } else {

@@ -21,7 +21,8 @@ struct Way {
   std::size_t measured_piece_bytes = 0;
   // A Scan or Exscan of few bytes goes along a chain, too, where that changes no bit.
   bool chains_scans = false;
-  // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole, and up to so many
+  // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole (or up to more:
+  // most_doubled()), and up to so many
   // for each node in halves. Where the number of nodes is no power of two, both end at the last of
   // these.
   std::size_t doubled_bytes = limits::doubled_bytes;
@@ -73,9 +74,9 @@ inline constexpr Way on_shared_cores = {
   return std::clamp(std::bit_floor(limits::shared_piece_starts * start_bytes),
                     limits::least_wire_piece_bytes, limits::shared_wire_piece_bytes);
 }
-// Up to so many bytes in all rounds leaders exchange an Allreduce whole. Halves save as many bytes
-// on 4 nodes as start two messages if all rounds have 8 times the bytes that start one: a piece has
-// as many, in powers of two. Neither changes a bit.
+// Up to so many bytes in all rounds leaders exchange an Allreduce whole. On 4 nodes halves save
+// what their messages cost if all rounds carry 8 times the bytes that are sent while one starts. A
+// piece has 3 to 6 times as many. Bits are the same either way.
 [[nodiscard]] constexpr std::size_t most_doubled(const Way& way) {
   return std::max(way.doubled_bytes, way.measured_piece_bytes);
 }

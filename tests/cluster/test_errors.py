@@ -85,7 +85,8 @@ KILLED = ["1", "2", "2 3", "4"]
 SAYS_WHY = {
     "openmpi": r"prterun (has exited due to|noticed that) process rank",
     "mpich": r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-    "impi": r"KILLED BY SIGNAL: 9",
+    # Or the MPI itself, in a rank that meets the lost connection first.
+    "impi": r"KILLED BY SIGNAL: 9|Abort\(\d+\) on node \d+ .*: Fatal error in",
 }
 LOOKING = ("env", "grep", "python3", "sh", "sleep")
 LAUNCHING = ("prterun", "prted")  # Open MPI's

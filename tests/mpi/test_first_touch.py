@@ -27,4 +27,5 @@ def others(mpi: Mpi, who: str) -> dict[str, int]:
 def test_pages_are_their_owners(mpi: Mpi) -> None:
     assert not any(others(mpi, "owner").values())
     peers = others(mpi, "any")
-    assert all(peers[name] > 100 for name in ("Bcast", "Gather", "Gatherv", "Reduce")), peers
+    # Of the others it depends on who is there first.
+    assert peers["Gather"] == peers["Gatherv"] == 1024, peers

@@ -29,11 +29,8 @@ using choice::Facts;
 using choice::Needs;
 using fabric::best_transport;
 using fabric::Bytes;
-using fabric::can_copy;
-using fabric::can_map;
 using fabric::Card;
 using fabric::Fabric;
-using fabric::needs_kernel;
 using fabric::no_transport;
 using fabric::nothing_lent;
 using fabric::Route;
@@ -41,7 +38,6 @@ using fabric::route_of;
 using fabric::Step;
 using fabric::Task;
 using fabric::Transport;
-using fabric::worse_of;
 
 // An algorithm as a row of its collective's table: what choice/ weighs, and the coroutine.
 template <Fabric F>
@@ -54,6 +50,11 @@ struct Row : choice::Algorithm {
 struct alignas(std::max_align_t) LineBuffer {
   std::byte bytes[segment::payload_bytes];
 };
+
+// The longest chunk of a buffer that is reached like this.
+constexpr std::size_t most_chunk_bytes(Transport transport) {
+  return can_map(transport) ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
+}
 
 // The card of a buffer, as the local choices want it.
 inline Card as_chosen(Card card, bool cico) {

@@ -146,8 +146,8 @@ bool TeamMember::only_kernel_reaches(const coll::Work& work) const {
   fabric::Transport worst = fabric::best_transport;
   for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
     if (buffer != nullptr)
-      worst = fabric::worse_of(worst, provider_.offer(buffer, work.bytes(), full).transport);
-  return fabric::needs_kernel(worst);
+      worst = worse_of(worst, provider_.offer(buffer, work.bytes(), full).transport);
+  return needs_kernel(worst);
 }
 
 }  // namespace tutti::engine

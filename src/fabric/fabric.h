@@ -40,14 +40,10 @@
 namespace tutti::fabric {
 
 using memory::best_transport;
-using memory::can_copy;
-using memory::can_map;
 using memory::Card;
-using memory::needs_kernel;
 using memory::no_transport;
 using memory::nothing_lent;
 using memory::Transport;
-using memory::worse_of;
 using segment::Step;
 
 // How a collective moves its bytes whose buffers are reached like this.

@@ -86,7 +86,7 @@ SAYS_WHY = {
     "openmpi": r"prterun (has exited due to|noticed that) process rank",
     "mpich": r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
     # Or the MPI itself, in a rank that meets the lost connection first.
-    "impi": r"KILLED BY SIGNAL: 9|Abort\(\d+\) on node \d+ .*: Fatal error in",
+    "impi": r"KILLED BY SIGNAL: 9|OFI poll failed .*Transport endpoint is not connected",
 }
 LOOKING = ("env", "grep", "python3", "sh", "sleep")
 LAUNCHING = ("prterun", "prted")  # Open MPI's

@@ -121,7 +121,7 @@ def stale_words(glossary: str, src: Path) -> list[str]:
                 found.append(f"{path} is not there")
             text += "".join(each.read_text() for each in files)
         for word in re.split(r"[,;] ", re.sub(r"\([^)]*\)|`", "", cells[0])):
-            parts = re.split(r"[ -]", word.strip().removesuffix("x"))
+            parts = re.split(r"[ -]", word.strip().removesuffix("_x"))
             # In a name or a text, perhaps at the end of a line; not inside or behind another word.
             pattern = r"[\s_-]*(?://\s*)?".join(map(re.escape, parts))
             if not re.search(rf"(?<![a-z]){pattern}", text, re.IGNORECASE):

@@ -15,9 +15,7 @@ struct Copy {
 
   // From the root's card alone, which every member sees.
   Copy(std::size_t all, const Card& root)
-      : bytes(all),
-        chunk_bytes(chunk_of(all, can_map(root.transport) ? limits::mapped_chunk_bytes
-                                                          : limits::copied_chunk_bytes)) {}
+      : bytes(all), chunk_bytes(chunk_of(all, most_chunk_bytes(root.transport))) {}
   [[nodiscard]] std::uint32_t chunks() const {
     return static_cast<std::uint32_t>(divide_up(bytes, chunk_bytes));
   }

@@ -114,8 +114,8 @@ class Chunk {
 struct Agreement {
   bool in_turn = false;  // the result of a part lies where other parts' operands are
   bool alone = false;    // the owner of a part computes it, as others cannot write its result
-  bool mapped = false;   // all that is read and written is mapped
   bool staged = false;   // by slots, whatever is mapped
+  Transport worst = best_transport;  // of all that is read and written
 };
 
 template <class PartOf>
@@ -132,13 +132,12 @@ Agreement agreement(const Cards* cards, int ranks, const sliced::WorstTransports
   const bool alone =
       !late && root == each_owner && (agreed.in_turn || transports.recvs > transports.sends);
   agreed.alone = alone;
-  const Transport worst = alone ? transports.sends : worse_of(transports.sends, transports.recvs);
-  agreed.mapped = can_map(worst);
+  agreed.worst = alone ? transports.sends : worse_of(transports.sends, transports.recvs);
   // If only the kernel reaches the buffers of member 0, that member has chosen the kernel's copy.
   const bool chosen =
       needs_kernel(cards[0].send.transport) || needs_kernel(cards[0].recv.transport);
-  agreed.staged =
-      !can_copy(worst) || (!agreed.mapped && !chosen && work.bytes() < limits::copied_bytes);
+  agreed.staged = !can_copy(agreed.worst) ||
+                  (!can_map(agreed.worst) && !chosen && work.bytes() < limits::copied_bytes);
   return agreed;
 }
 
@@ -173,7 +172,7 @@ Task direct_to(F& f, const Work& work, int root) {
   }
   sliced::WorstTransports transports;
   co_await sliced::exchange(f, step, table.cards(), transports);
-  const auto [in_turn, alone, mapped, staged] =
+  const auto [in_turn, alone, staged, worst] =
       detail::agreement(table.cards(), ranks, transports, work, root, part_of);
   const bool late = work.operands != nullptr;
   if (staged) {
@@ -190,10 +189,10 @@ Task direct_to(F& f, const Work& work, int root) {
     co_return;
   }
 
-  f.take(mapped ? Route::mapped : Route::copied);
-  const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
+  f.take(route_of(worst));
+  const bool mapped = can_map(worst);
   const std::size_t longest = detail::longest_part(ranks, part_of);
-  const std::size_t chunk = sliced::chunk_of(work, longest, most);
+  const std::size_t chunk = sliced::chunk_of(work, longest, most_chunk_bytes(worst));
   std::byte* const scratch = table.room(detail::Chunk<F>::scratch_bytes(work, ranks, mapped));
   detail::Chunk<F> folder(f, work, table.cards(), root, mapped, scratch);
   const auto fold = [&](int owner, std::size_t begin, std::size_t count) {

@@ -90,8 +90,8 @@ Task direct(F& f, const Work& work) {
   }
   f.take(route_of(worst));
   const auto parts = static_cast<std::size_t>(ranks);
-  const std::size_t most = mapped ? limits::mapped_chunk_bytes : limits::copied_chunk_bytes;
-  const std::size_t chunk = sliced::chunk_of(work, divide_up(work.count, parts), most);
+  const std::size_t chunk =
+      sliced::chunk_of(work, divide_up(work.count, parts), most_chunk_bytes(worst));
   const auto part_of = [&](int q) {
     return slice_of(work.count, parts, static_cast<std::size_t>(q), sliced::grain_of(work));
   };

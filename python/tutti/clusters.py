@@ -61,6 +61,46 @@ def simulate(asked: Asked, json_file: Optional[Path], plot_file: Optional[Path])
         cluster_plot.draw(plot_file, result)
 
 
+def explain(
+    collective: str, size: Optional[str], nodes: str, ranks: str, network: str
+) -> dict[str, Any]:
+    """What the leaders of nodes do in a call, what else they could do, and the call without them.
+
+    ``cases``: ns, messages and message_bytes of each, the ``chosen`` algorithm first, and last the
+    scheme ``flat``.
+    """
+    asked = Asked(
+        collective=collective,
+        nodes=nodes,
+        ranks=ranks,
+        bytes=size or "",
+        network=network,
+        layout=LAYOUTS[0],
+        scheme="leaders,flat",
+        leaders=None,
+        slices=None,
+        packed=None,
+        forwarded=None,
+        switch_nodes=0,
+        taper=1,
+        late_us=0,
+    )
+    _check(asked)
+    count = _one("--nodes", nodes, 2, MOST_NODES)
+    each = _one("-n", ranks, 1, MOST_RANKS // count)
+    said = {"nodes": count, "algorithms": "all", **_words(asked, count, each)}
+    words = (f"{key}={value}" for key, value in said.items())
+    found = process.ask(paths.simulate_program(), "cluster", collective, *words)
+    return {"network": network, "each": each, **found}
+
+
+def _one(option: str, text: str, least: int, most: int) -> int:
+    found = arguments.numbers(option, text, least, most)
+    if len(found) > 1:
+        raise UsageError(f"{option} {text}: must be one number")
+    return found[0]
+
+
 def _run(asked: Asked) -> dict[str, Any]:
     """Of all numbers of nodes, the cases one after the other."""
     _check(asked)

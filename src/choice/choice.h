@@ -4,6 +4,7 @@
 //   costs.h    what things cost on a machine, and what is made of them
 //   limits.h   the sizes that no cost decides
 //   plans.h    for each collective, which algorithm is taken up to which size
+//   forced.h   those that options ask for
 //   measure.h  how two ranks find the costs of their machine
 //   kept.h     where a machine's costs are kept
 //   learned.h  what no cost tells, and is learned from the program's own calls

@@ -12,6 +12,7 @@
 
 #include "base/collective.h"
 #include "choice/choice.h"
+#include "choice/forced.h"
 
 namespace tutti::choice {
 
@@ -56,12 +57,6 @@ inline constexpr int nobody = -1;  // no algorithm is forced
 
 // The name that the collective's option asks for (TUTTI_ALLREDUCE and so on); "" for auto.
 [[nodiscard]] std::string_view wanted(Collective collective);
-
-// The algorithms that are forced, one a collective, as ranks tell each other: 1 + the place among
-// all that it has (coll::all_algorithms), or 0.
-using Forced = std::array<std::uint8_t, collective_count>;
-// Two such: what either says, and where both do what `first` says.
-[[nodiscard]] Forced merge(Forced first, const Forced& second);
 
 struct Plans {
   Costs costs;

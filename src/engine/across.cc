@@ -60,6 +60,24 @@ fabric::Task pass_round(coll::leaders::Members<fabric::NodeFabric, fabric::Messa
 
 }  // namespace
 
+std::vector<std::string_view> algorithms_between_nodes(coll::Collective collective) {
+  std::vector<std::string_view> names;
+  for (const auto& row :
+       coll::leaders::rows_of<fabric::NodeFabric, fabric::MessageWire>(collective))
+    names.emplace_back(row.name);
+  return names;
+}
+
+choice::Forced forced_between_nodes() {
+  choice::Forced forced{};
+  for (std::size_t i = 0; i < forced.size(); ++i) {
+    const auto collective = static_cast<Collective>(i);
+    forced[i] = coll::leaders::place_of<fabric::NodeFabric, fabric::MessageWire>(
+        collective, choice::wanted(collective));
+  }
+  return forced;
+}
+
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {
   // Late reductions gather all operands, which mostly takes longer than the MPI does.
   return !(contested_ && work.operands != nullptr) && coll::leaders::serves(map_, collective, work);

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
+#include "base/collective.h"
 #include "coll/leaders/way.h"
 #include "fabric/messages.h"
 #include "fabric/node_map.h"
@@ -21,5 +24,9 @@ struct Links {
   bool starts = true;         // nonblocking ones are Tutti's
   coll::leaders::Way way = {};
 };
+
+// The algorithms between nodes, by name, and those that options ask for, as leaders::Way has them.
+[[nodiscard]] std::vector<std::string_view> algorithms_between_nodes(Collective collective);
+[[nodiscard]] choice::Forced forced_between_nodes();
 
 }  // namespace tutti::engine

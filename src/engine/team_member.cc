@@ -13,6 +13,7 @@
 #include "coll/plans.h"
 #include "engine/call_signature.h"
 #include "engine/choosing.h"
+#include "engine/links.h"
 #include "engine/mixup.h"
 #include "fabric/upkeep.h"
 #include "progress/progress.h"
@@ -105,12 +106,14 @@ choice::Forced Node::forced_by_options(bool warns) {
     if (name.empty()) continue;
     const auto all = coll::all_algorithms<fabric::NodeFabric>(collective);
     forced[i] = static_cast<std::uint8_t>(1 + choice::place_of(all, name));
-    if (forced[i] != 0 || !warns) continue;
+    const std::vector<std::string_view> others = algorithms_between_nodes(collective);
+    if (forced[i] != 0 || !warns || std::ranges::count(others, name) != 0) continue;
     std::string variable = name_of(collective), names = "auto";
     for (char& letter : variable)
       letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     for (const choice::Algorithm& each : coll::algorithms_of<fabric::NodeFabric>(collective, false))
       names += std::string(", ") + each.name;
+    for (const std::string_view each : others) names += ", " + std::string(each);
     log::warn("TUTTI_%s is none of %s; auto is used", variable.c_str(), names.c_str());
   }
   return forced;

@@ -215,6 +215,7 @@ void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bo
     std::int64_t packed_bytes, longest_message;
     topology::Claim claim;
     std::int32_t largest_tag;
+    choice::Forced forced;
   };
   const Said mine{host,
                   native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
@@ -225,16 +226,19 @@ void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bo
                   static_cast<std::int64_t>(way.packed_bytes),
                   static_cast<std::int64_t>(longest_message),
                   claim,
-                  largest_tag(native_, comm)};
+                  largest_tag(native_, comm),
+                  way.forced};
   std::vector<Said> said(static_cast<std::size_t>(size));
   if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
                               native_.byte, comm) != 0)
     return;
   std::vector<std::int32_t> hosts;
   std::vector<topology::Claim> claims;
+  choice::Forced forced{};
   for (const Said& each : said) {
     hosts.push_back(each.host);
     claims.push_back(each.claim);
+    forced = choice::merge(forced, each.forced);
   }
   kinds_ = CallKinds(std::ranges::min(said, {}, &Said::largest_tag).largest_tag);
   shares_cores_ = topology::overclaimed(claims, claim.node);
@@ -248,6 +252,7 @@ void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bo
   if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
   way_.leaders = said[0].leaders;
   way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
+  way_.forced = forced;
   longest_message_ = static_cast<std::size_t>(said[0].longest_message);
   const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
   if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))

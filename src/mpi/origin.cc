@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/base.h"
+#include "engine/links.h"
 #include "engine/node.h"
 #include "mpi/devices.h"
 
@@ -68,7 +69,8 @@ void Origin<H>::join(H comm, bool one_node, bool may_have_met,
   const bool contested = nodes == "auto", served = contested || nodes == "1";
   const coll::leaders::Way way{
       .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
-      .packed_bytes = options().packed};
+      .packed_bytes = options().packed,
+      .forced = engine::forced_between_nodes()};
   const int node = node_ != nullptr ? node_->member(0).rank : -1;
   const bool shares_core = node_ != nullptr && node_->oversubscribed();
   const bool has_core = node_ != nullptr && node_->progress().is_served();

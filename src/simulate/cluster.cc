@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "coll/leaders/rows.h"
 #include "coll/plans.h"
@@ -54,8 +55,7 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
                        .way = what.way});
     works.push_back(buffers.work(static_cast<std::size_t>(rank)));
   }
-  const auto algorithm =
-      coll::leaders::algorithm_of<ClusterFabric, ClusterWire>(request.collective);
+  const auto& row = coll::leaders::row_of(request.collective, members[0], works[0]);
   const auto start = [&](int rank) {
     const bool late = places.node_of(rank) + 1 == places.nodes();
     return late ? request.late_ns : 0;
@@ -63,15 +63,61 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
   const auto body = [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
     members[i].fabric.begin(1);
-    return algorithm(members[i], works[i]);
+    return row.run(members[i], works[i]);
   };
   const bool ended = cluster.run(body, start);
   return {.right = ended && buffers.are_right(),
           .compared = buffers.are_own(),
           .ns = cluster.end_ns() - request.late_ns,
           .messages = cluster.messages(),
-          .bytes = cluster.bytes()};
+          .bytes = cluster.bytes(),
+          .algorithm = row.name};
 }
+
+namespace {
+
+void write(probe::Json& json, const ClusterCase& what, const ClusterOutcome& outcome, bool chosen) {
+  json.object()
+      .add("bytes", static_cast<std::uint64_t>(what.bytes))
+      .add("scheme", what.scheme == Scheme::flat ? "flat" : "leaders")
+      .add("algorithm", outcome.algorithm)
+      .add("chosen", chosen)
+      .add("leaders", what.way.leaders)
+      .add("slice_bytes", static_cast<std::uint64_t>(what.way.slice_bytes))
+      .add("packed_bytes", static_cast<std::uint64_t>(what.way.packed_bytes))
+      .add("forwarded_bytes", static_cast<std::uint64_t>(what.way.forwarded_bytes))
+      .add("ns", outcome.ns)
+      .add("messages", outcome.messages)
+      .add("message_bytes", outcome.bytes)
+      .add("compared", outcome.compared)
+      .end_object();
+}
+
+std::uint8_t place_of(const ClusterRequest& request, std::string_view name) {
+  return coll::leaders::place_of<ClusterFabric, ClusterWire>(request.collective, name);
+}
+
+// False: some was not right.
+bool try_algorithms(const ClusterRequest& request, ClusterCase what, probe::Json& json) {
+  const auto rows = coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective);
+  auto& forced = what.way.forced[static_cast<std::size_t>(request.collective)];
+  const bool asks = request.every_algorithm && what.scheme == Scheme::leaders;
+  if (asks) forced = place_of(request, choice::wanted(request.collective));
+  const ClusterOutcome taken = try_case(request, what);
+  if (!taken.right) return false;
+  write(json, what, taken, true);
+  if (!asks) return true;
+  for (const auto& row : rows) {
+    if (std::string_view(row.name) == taken.algorithm) continue;
+    forced = place_of(request, row.name);
+    const ClusterOutcome other = try_case(request, what);
+    if (!other.right) return false;
+    if (std::string_view(row.name) == other.algorithm) write(json, what, other, false);
+  }
+  return true;
+}
+
+}  // namespace
 
 bool answer(const ClusterRequest& request, probe::Json& json) {
   const NodeMap places(request.hosts, 0);
@@ -82,7 +128,8 @@ bool answer(const ClusterRequest& request, probe::Json& json) {
       .add("largest", places.largest())
       .add("smallest", places.smallest())
       .add("in_order", places.in_order())
-      .add("late_ns", request.late_ns);
+      .add("late_ns", request.late_ns)
+      .add("forced", choice::wanted(request.collective));
   const lab::ClusterMachine& machine = request.machine;
   json.key("machine")
       .object()
@@ -97,23 +144,12 @@ bool answer(const ClusterRequest& request, probe::Json& json) {
       .add("switch_nodes", machine.network.switch_nodes)
       .add("taper", machine.network.taper)
       .end_object();
-  json.key("cases").array();
-  for (const ClusterCase& each : request.cases) {
-    const ClusterOutcome outcome = try_case(request, each);
-    if (!outcome.right) return false;
-    json.object()
-        .add("bytes", static_cast<std::uint64_t>(each.bytes))
-        .add("scheme", each.scheme == Scheme::flat ? "flat" : "leaders")
-        .add("leaders", each.way.leaders)
-        .add("slice_bytes", static_cast<std::uint64_t>(each.way.slice_bytes))
-        .add("packed_bytes", static_cast<std::uint64_t>(each.way.packed_bytes))
-        .add("forwarded_bytes", static_cast<std::uint64_t>(each.way.forwarded_bytes))
-        .add("ns", outcome.ns)
-        .add("messages", outcome.messages)
-        .add("message_bytes", outcome.bytes)
-        .add("compared", outcome.compared)
-        .end_object();
-  }
+  json.key("algorithms").array();
+  for (const auto& row : coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective))
+    json.object().add("name", row.name).add("description", row.description).end_object();
+  json.end_array().key("cases").array();
+  for (const ClusterCase& each : request.cases)
+    if (!try_algorithms(request, each, json)) return false;
   json.end_array().end_object();
   return true;
 }

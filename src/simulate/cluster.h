@@ -29,6 +29,9 @@ struct ClusterRequest {
   std::vector<std::int32_t> hosts;  // by rank
   std::int64_t late_ns = 0;         // the ranks of the last node come later
   std::vector<ClusterCase> cases;
+  // With leaders: the algorithm that is taken, or forced by an option, and then all others that
+  // fit.
+  bool every_algorithm = false;
 };
 
 struct ClusterOutcome {
@@ -36,6 +39,7 @@ struct ClusterOutcome {
   bool compared = true;  // they are: each rank has buffers of its own
   std::int64_t ns = 0;   // from when the last rank came until all were through
   std::uint64_t messages = 0, bytes = 0;  // between nodes
+  const char* algorithm = "";             // of the leaders
 };
 
 // The networks that are known, by name.

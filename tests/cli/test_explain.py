@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tutti import collectives
+from tutti import clusters, collectives
 
 USUAL = {"TUTTI_COSTS": "usual"}
 
@@ -68,7 +68,44 @@ def test_forced(tutti, tmp_path):
 
 def test_an_algorithm_that_there_is_not(tutti):
     result = tutti("explain", "allreduce", **USUAL, TUTTI_ALLREDUCE="fast")
-    assert "fast is forced, but there is no such algorithm" in result.out
+    assert "fast is forced, but no algorithm of a node has that name" in result.out
+
+
+def leaders(tutti: Any, tmp_path: Path, *words: str, **env: str) -> dict[str, Any]:
+    return explain(tutti, tmp_path, *words, "--nodes", "4", env=env or None)
+
+
+def test_leaders(tutti):
+    words = ("alltoall", "-n", "4", "--nodes", "4")
+    result = tutti("explain", *words)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[0] == (
+        "MPI_Alltoall of 8 bytes on 4 nodes of 4 ranks runs packed: leaders pack blocks"
+    )
+    rows = {line.split("  ")[0]: line.split() for line in lines}
+    assert rows["packed"][2:] == ["12", "1536", "chosen"]  # messages, bytes
+    assert rows["direct"][2] == "192"
+    assert rows["(no leaders)"][3] == "44" and lines[-4].endswith("each rank by itself, forwarded")
+    assert lines[-1] == "TUTTI_ALLTOALL=forwarded runs another one"
+
+
+@pytest.mark.parametrize("collective", clusters.COLLECTIVES)
+def test_every_collective_of_leaders(tutti, tmp_path, collective):
+    said = leaders(tutti, tmp_path, collective, "-n", "2")
+    led = [case for case in said["cases"] if case["scheme"] == "leaders"]
+    assert [case["chosen"] for case in led] == [True] + [False] * (len(led) - 1)
+    assert {case["algorithm"] for case in led} <= {row["name"] for row in said["algorithms"]}
+    assert all(case["compared"] and case["ns"] > 0 for case in said["cases"])
+
+
+def test_forced_leaders(tutti, tmp_path):
+    said = leaders(tutti, tmp_path, "allreduce", "--bytes", "1M", TUTTI_ALLREDUCE="shares")
+    assert (said["forced"], said["cases"][0]["algorithm"]) == ("shares", "shares")
+    words = ("explain", "allreduce", "--nodes", "4", "--bytes", "16M")
+    assert "shares is forced, but cannot run" in tutti(*words, TUTTI_ALLREDUCE="shares").out
+    said_of_node = tutti("explain", "allreduce", **USUAL, TUTTI_ALLREDUCE="shares").out
+    assert "shares is forced, but no algorithm of a node has that name" in said_of_node
 
 
 def test_costs(tutti, tmp_path):
@@ -93,6 +130,9 @@ def test_costs(tutti, tmp_path):
         (["barrier", "--bytes", "8"], "it moves nothing"),
         (["gatherv", "--bytes", "8"], "no rank knows the others' sizes"),
         (["bcast", "--user-op"], "bcast computes nothing"),
+        (["bcast", "--nodes", "2,4"], "--nodes 2,4: must be one number"),
+        (["bcast", "--nodes", "4", "--cores", "2"], "leave out --user-op and --cores"),
+        (["gatherv", "--nodes", "4"], "the collective must be one of barrier, bcast,"),
         (["bcast", "--json", "/no/such/x.json"], "there is no directory /no/such"),
     ],
 )

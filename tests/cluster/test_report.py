@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,20 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
-from spanning import SEVERAL
+from spanning import SEVERAL, changed_on
 
 LONG = 8
 COUNTS = (1, 1000, 10000, 300000)  # of sums.cc
 
 
-def report(cluster: Cluster, mpi: Mpi, tmp_path: Path, **options: str) -> dict[str, Any]:
+def report(
+    cluster: Cluster, mpi: Mpi, tmp_path: Path, words: Sequence[str] = (), **options: str
+) -> dict[str, Any]:
     """That of sums.cc, two ranks on each of two hosts, its calls by collective."""
     file = tmp_path / "report.json"
     variables = {"LD_PRELOAD": str(LIBRARY), "TUTTI_REPORT": str(file), **options}
     program = str(mpi.compile("../cluster/sums.cc"))
-    result = cluster.run(mpi, Layout((2, 2)), [program], variables, limit_s=60)
+    result = cluster.run(mpi, Layout((2, 2)), [*words, program], variables, limit_s=60)
     assert result.code == 0, result.output
     written: dict[str, Any] = json.loads(file.read_text())
     written["calls"] = {row["collective"]: row for row in written["calls"]}
@@ -71,3 +74,12 @@ def test_several_leaders(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     small = 2 + 2  # those of the smaller sums
     assert two["messages"] - small == 2 * (one["messages"] - small)
     assert two["message_bytes"] == one["message_bytes"]
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_forced(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    """What one rank says holds for all; halves take two messages, whatever the size."""
+    words = changed_on("3", "export TUTTI_ALLREDUCE=halving")
+    written = report(cluster, mpi, tmp_path, words, TUTTI_NODES="1", TUTTI_LEADERS="1")
+    row = written["calls"]["Allreduce"]
+    assert (row["left"], row["messages"]) == (0, 2 * 2 * len(COUNTS))

@@ -78,7 +78,8 @@ def test_an_algorithm_that_there_is_not(tmp_path: Path) -> None:
     assert result.returncode == 0 and ", 0 wrong" in result.stdout, result.stdout[-3000:]
     said = [line for line in result.stdout.splitlines() if "TUTTI_ALLREDUCE" in line]
     assert len(said) == 1
-    assert "TUTTI_ALLREDUCE is none of auto, line, staged, direct; auto is used" in said[0]
+    names = "line, staged, direct, doubling, halving, shares, ring"
+    assert f"TUTTI_ALLREDUCE is none of auto, {names}; auto is used" in said[0]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ranks share one core")

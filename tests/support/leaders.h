@@ -15,7 +15,7 @@ template <fabric::Fabric F, fabric::Wire W>
 std::vector<Collective> led() {
   std::vector<Collective> all;
   for (int c = 0; c < coll::collective_count; ++c)
-    if (coll::leaders::algorithm_of<F, W>(static_cast<Collective>(c)) != nullptr)
+    if (!coll::leaders::rows_of<F, W>(static_cast<Collective>(c)).empty())
       all.push_back(static_cast<Collective>(c));
   return all;
 }

@@ -19,8 +19,6 @@ using lab::SimMail;
 using lab::Simulator;
 using lab::SimWire;
 
-constexpr auto algorithm_of = coll::leaders::algorithm_of<SimFabric, SimWire>;
-
 class Leaders : public ::testing::TestWithParam<Collective> {};
 
 // Half of the time the usual.
@@ -48,6 +46,11 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
   if (random() % 2 == 0) way.passed_bytes = std::size_t{1} << random() % 17;
   if (random() % 2 == 0) way.nodes_a_round = random() % 3;
+  if (random() % 3 == 0)
+    for (std::size_t c = 0; c < way.forced.size(); ++c) {
+      const auto rows = coll::leaders::rows_of<SimFabric, SimWire>(static_cast<Collective>(c));
+      way.forced[c] = static_cast<std::uint8_t>(random() % (1 + rows.size()));
+    }
   return way;
 }
 
@@ -159,8 +162,7 @@ TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
     std::vector<std::int32_t> hosts;
     for (std::int32_t node = 0; node < nodes; ++node) hosts.insert(hosts.end(), ranks, node);
     const fabric::NodeMap map(hosts, 0);
-    return coll::leaders::shape_of_blocks({}, map, {.count = bytes}) ==
-           coll::leaders::Tree::Shape::binomial;
+    return coll::leaders::pays_to_pass_on(map, {}, {.count = bytes});
   };
   EXPECT_FALSE(does(4, 2, 8));
   EXPECT_FALSE(does(32, 1, 8));
@@ -226,7 +228,7 @@ std::vector<double> sums_of(Collective collective, int nodes, std::size_t count,
                           .parts = scatters ? parts : std::span<const coll::Slice>{}};
     f.begin(1);
     (void)wires[me].begin_call();
-    co_await algorithm_of(collective)(all, work);
+    co_await coll::leaders::run(all, collective, work);
   };
   EXPECT_TRUE(simulator.run_ranks(body, nullptr));
   std::vector<double> result;
@@ -336,7 +338,7 @@ class ToTheLast {
       }
       f.begin(1);
       (void)wire.begin_call();
-      co_await algorithm_of(collective_)(all, work);
+      co_await coll::leaders::run(all, collective_, work);
     };
     const bool ended = simulator.run_ranks(body, &stuck_);
     mismatches_ = simulator.mismatches();

@@ -3,6 +3,8 @@
 
 tutti explain allreduce --bytes 64K -n 128
 
+tutti explain allreduce --bytes 64K -n 8 --nodes 16   what the leaders of nodes do
+
 TUTTI_ALLREDUCE=staged tutti run -n 4 ./app   runs another one
 """
 
@@ -10,11 +12,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import typer
 
-from tutti import arguments, collectives, paths, process, sizes
+from tutti import arguments, clusters, collectives, paths, process, sizes
 from tutti.errors import UsageError
 from tutti.reporters import explain_table
 from tutti.reporters.text import write_file
@@ -35,16 +37,32 @@ def explain(
         metavar="SIZE",
         help="A rank's whole vector, or a block (allgatherv: all of them). Default 8.",
     ),
-    ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on the node."),
+    ranks: str = typer.Option("2", "-n", "-np", "--ranks", metavar="N", help="Ranks on a node."),
     user_op: bool = typer.Option(False, "--user-op", help="With an operation of the program's."),
     cores: Optional[str] = typer.Option(
         None, "--cores", metavar="C", help="Cores of the node, if ranks share them."
+    ),
+    nodes: Optional[str] = typer.Option(
+        None, "--nodes", metavar="N", help="Nodes: what their leaders do, simulated."
+    ),
+    network: str = typer.Option(
+        clusters.NETWORKS[0],
+        metavar="|".join(clusters.NETWORKS),
+        help="Between the nodes: the speeds that are simulated.",
     ),
     json_file: Optional[Path] = typer.Option(
         None, "--json", metavar="FILE", help="Write all of it to FILE."
     ),
 ) -> None:
     name = _collective(collective)
+    if nodes is not None:
+        if user_op or cores is not None:
+            raise UsageError("--nodes: leave out --user-op and --cores, which are of one node")
+        arguments.check_outputs(json_file)
+        said = clusters.explain(name, size, nodes, ranks, network)
+        explain_table.print_leaders(said)
+        _write(json_file, said)
+        return
     count = arguments.rank_count(ranks) or 0
     if not 2 <= count <= MOST_RANKS:
         raise UsageError(f"-n must be from 2 to {MOST_RANKS}, not {ranks}")
@@ -58,6 +76,10 @@ def explain(
     words = ("explain", name, str(size_bytes), str(count), str(int(user_op)), str(_cores(cores)))
     said = process.ask(paths.simulate_program(), *words, timeout_s=60)
     explain_table.print_table(said)
+    _write(json_file, said)
+
+
+def _write(json_file: Optional[Path], said: dict[str, Any]) -> None:
     if json_file is not None:
         write_file(json_file, json.dumps(said, indent=1) + "\n")
 

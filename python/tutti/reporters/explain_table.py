@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from tutti.reporters.bench_table import show_time
 from tutti.reporters.quantities import plural
@@ -38,7 +38,7 @@ def print_table(said: dict[str, Any]) -> None:
     out.print()
     if said["forced"] and said["forced"] != said["chosen"]:
         known = said["forced"] in [row["name"] for row in said["algorithms"]]
-        reason = "but cannot run this call" if known else "but there is no such algorithm"
+        reason = "but cannot run this call" if known else "but no algorithm of a node has that name"
         out.print(f"{said['forced']} is forced, {reason}")
     if len(said["sizes"]) > 1:
         out.print("by size: " + ", ".join(rung(row) for row in said["sizes"]))
@@ -47,6 +47,50 @@ def print_table(said: dict[str, Any]) -> None:
     if other is not None:
         variable = f"TUTTI_{said['collective'].upper()}"
         out.print(f"{variable}={other} tutti run -n {said['ranks']} ... runs another one")
+
+
+def print_leaders(said: dict[str, Any]) -> None:
+    """What leaders do, a row for each algorithm of theirs, and one for ranks without leaders."""
+    out = console()
+    led = [case for case in said["cases"] if case["scheme"] == "leaders"]
+    flat = next(case for case in said["cases"] if case["scheme"] == "flat")
+    chosen = next(case for case in led if case["chosen"])
+    descriptions = {row["name"]: row["description"] for row in said["algorithms"]}
+    size = f" of {plural(chosen['bytes'], 'byte')}" if said["collective"] != "Barrier" else ""
+    where = f"{plural(said['nodes'], 'node')} of {plural(said['each'], 'rank')}"
+    name = chosen["algorithm"]
+    out.print(f"MPI_{said['collective']}{size} on {where} runs {name}: {descriptions[name]}")
+    out.print()
+    printed = table("between nodes", "simulated, us", "messages", "their bytes", "")
+    why = "forced" if said["forced"] == name else "chosen"
+    for row in said["algorithms"]:
+        case = next((case for case in led if case["algorithm"] == row["name"]), None)
+        is_chosen = row["name"] == name
+        note = why if is_chosen else "" if case else "cannot run it"
+        printed.add_row(row["name"], *_figures(case), note, style="bold green" if is_chosen else "")
+    printed.add_row("(no leaders)", *_figures(flat), f"each rank by itself, {flat['algorithm']}")
+    out.print(printed)
+    out.print()
+    if said["forced"] and said["forced"] != name:
+        known = said["forced"] in descriptions
+        reason = (
+            "but cannot run this call" if known else "but no algorithm of leaders has that name"
+        )
+        out.print(f"{said['forced']} is forced, {reason}")
+    if not all(case["compared"] for case in said["cases"]):
+        out.print("the results were not compared: the ranks' buffers are shared")
+    out.print(
+        f"simulated on a network like {said['network']}; docs/nodes.md has the limits of sizes"
+    )
+    other = next((case["algorithm"] for case in led if not case["chosen"]), None)
+    if other is not None:
+        out.print(f"TUTTI_{said['collective'].upper()}={other} runs another one")
+
+
+def _figures(case: Optional[dict[str, Any]]) -> tuple[str, str, str]:
+    if case is None:
+        return "-", "-", "-"
+    return show_time(case["ns"] / 1000), str(case["messages"]), str(case["message_bytes"])
 
 
 def other_than(said: dict[str, Any], row: dict[str, Any]) -> bool:

@@ -56,27 +56,49 @@ Task pass_on_all(Members<F, W>& all, const Packed& packed, std::byte* memory) {
   }
 }
 
-template <Fabric F, Wire W>
-Task allgather(Members<F, W>& all, const Work& work) {
-  if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
-  const Packed packed(all.map, work.in);
+// The call as the stage on each node has it: a Gatherv, if blocks differ.
+[[nodiscard]] inline Work gathered_on_node(const Work& work) {
   Work gathered = work;
   if (!std::ranges::all_of(work.in,
                            [&](const Block& block) { return block.bytes == work.bytes(); }))
-    gathered.count = 0;  // as of a Gatherv
-  const int nodes = all.map.nodes();
-  if (packed.bytes() / static_cast<std::size_t>(nodes) > limits::least_ring_blocks_bytes) {
-    PassedRound<F, W> round(all, work.in, packed);
-    co_await round.run(gathered);
-    co_return;
-  }
+    gathered.count = 0;
+  return gathered;
+}
+
+template <Fabric F, Wire W>
+Task allgather_by_doubling(Members<F, W>& all, const Work& work) {
+  if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
+  const Packed packed(all.map, work.in);
+  const Work gathered = gathered_on_node(work);
   std::byte* const straight = packed.as_they_lie();
   std::byte* const memory = straight != nullptr ? straight : all.wire.scratch(packed.bytes());
   co_await gather_on_node(all, gathered, packed, memory);
   if (all.leads()) co_await pass_on_all(all, packed, memory);
   co_await bcast_on_node(all, memory, packed.bytes());
   if (straight == nullptr)
-    for (int node = 0; node < nodes; ++node) all.fabric.spend(packed.unpack(node, memory));
+    for (int node = 0; node < all.map.nodes(); ++node)
+      all.fabric.spend(packed.unpack(node, memory));
 }
+
+template <Fabric F, Wire W>
+Task allgather_along_ring(Members<F, W>& all, const Work& work) {
+  if (has_no_room(all, work.out[0], work.in[static_cast<std::size_t>(all.map.rank())])) co_return;
+  const Packed packed(all.map, work.in);
+  PassedRound<F, W> round(all, work.in, packed);
+  co_await round.run(gathered_on_node(work));
+}
+
+inline bool pays_in_few_messages(const NodeMap& map, const Way&, const Work& work) {
+  std::size_t bytes = 0;
+  for (const Block& block : work.in) bytes += block.bytes;
+  return bytes / static_cast<std::size_t>(map.nodes()) <= limits::least_ring_blocks_bytes;
+}
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> allgather_rows[] = {
+    {{"doubling", "leaders pass on all they have, in few messages", always, pays_in_few_messages},
+     allgather_by_doubling<F, W>},
+    {{"ring", "blocks go round the nodes", always, always}, allgather_along_ring<F, W>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -19,14 +19,15 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 class PackedExchange {
  public:
-  PackedExchange(Members<F, W>& all, const Work& work)
+  // `forwards`: other nodes pass on what goes from one to another.
+  PackedExchange(Members<F, W>& all, const Work& work, bool forwards)
       : all_(all),
         work_(work),
         near_(static_cast<std::size_t>(all.fabric.size())),
         place_(static_cast<std::size_t>(all.fabric.rank())),
         sent_(all.map, work.out),
         received_(all.map, work.in),
-        forwards_(Forwarding<F, W>::is_worth_it(all.map, all.way, work.bytes())),
+        forwards_(forwards),
         most_(std::max(sent_.bytes(), received_.bytes())),
         passing_(near_ > 1 ? near_ * most_ : 0),
         lends_(is_worth_lending()),
@@ -258,7 +259,7 @@ class PackedExchange {
   const Work& work_;
   std::size_t near_, place_;  // members of this node, and this one's place among them
   Packed sent_, received_;
-  bool forwards_;        // other nodes pass on what goes from one to another
+  bool forwards_;
   std::size_t most_;     // bytes that a rank sends or receives
   std::size_t passing_;  // and those that pass its leader, each way
   bool lends_;           // members put them into the leader's memory, and take them from there
@@ -270,22 +271,41 @@ class PackedExchange {
   std::byte* memory_ = nullptr;  // the leader's `outgoing_`, as it is mapped here
 };
 
-// Whether what goes from one node to another is one message; all members know that alike.
-inline bool is_worth_packing(const NodeMap& map, const Work& work, std::size_t most) {
-  const auto near = static_cast<std::size_t>(map.largest());
-  const auto ranks = static_cast<std::size_t>(map.size());
-  return work.bytes() <= most && 2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+template <Fabric F, Wire W, bool forwards>
+Task packed_alltoall(Members<F, W>& all, const Work& work) {
+  if (has_no_room(all, work.out[0], work.in[0])) co_return;
+  PackedExchange<F, W> exchange(all, work, forwards);
+  co_await exchange.run();
 }
 
 template <Fabric F, Wire W>
-Task alltoall(Members<F, W>& all, const Work& work) {
+Task direct_alltoall(Members<F, W>& all, const Work& work) {
   if (has_no_room(all, work.out[0], work.in[0])) co_return;
-  if (!is_worth_packing(all.map, work, all.way.packed_bytes)) {
-    co_await alltoallv<F, W, Collective::alltoall>(all, work);
-    co_return;
-  }
-  PackedExchange<F, W> exchange(all, work);
-  co_await exchange.run();
+  co_await exchange_blocks<F, W, Collective::alltoall>(all, work, 0);
 }
+
+// Whether what goes from one node to another may be one message.
+inline bool fits_packed(const NodeMap& map, const Way&, const Work& work) {
+  const auto near = static_cast<std::size_t>(map.largest());
+  const auto ranks = static_cast<std::size_t>(map.size());
+  return 2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+}
+inline bool pays_packed(const NodeMap&, const Way& way, const Work& work) {
+  return work.bytes() <= way.packed_bytes;
+}
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> alltoall_rows[] = {
+    {{"forwarded", "leaders pack blocks, and other nodes pass them on",
+      [](const NodeMap& map, const Way& way, const Work& work) {
+        return fits_packed(map, way, work) && Forwarding<F, W>::fits(map, work.bytes());
+      },
+      [](const NodeMap& map, const Way& way, const Work& work) {
+        return pays_packed(map, way, work) && Forwarding<F, W>::pays(map, way, work.bytes());
+      }},
+     packed_alltoall<F, W, true>},
+    {{"packed", "leaders pack blocks", fits_packed, pays_packed}, packed_alltoall<F, W, false>},
+    {{"direct", "each rank to each other", always, always}, direct_alltoall<F, W>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -20,11 +20,9 @@ Task pass_on_node(Members<F, W>& all, Collective collective, const Work& work) {
   co_await on_node(all, collective, own);
 }
 
+// Blocks of up to `most` bytes by leaders, longer ones from rank to rank.
 template <Fabric F, Wire W, Collective collective>
-Task alltoallv(Members<F, W>& all, const Work& work) {
-  const std::size_t most = collective == Collective::alltoall
-                               ? 0
-                               : SmallBlocks<F, W>::most_bytes(all.map, all.way.packed_bytes);
+Task exchange_blocks(Members<F, W>& all, const Work& work, std::size_t most) {
   SmallBlocks<F, W> small(all, work, most);
   if (most > 0) co_await small.list();
   DirectExchange<F, W> exchange(all, work, most);
@@ -34,5 +32,24 @@ Task alltoallv(Members<F, W>& all, const Work& work) {
   if (most > 0) co_await small.run(memory);
   co_await exchange.run(memory + small_bytes, [&] { return pass_on_node(all, collective, work); });
 }
+
+template <Fabric F, Wire W, Collective collective>
+Task packed_alltoallv(Members<F, W>& all, const Work& work) {
+  return exchange_blocks<F, W, collective>(all, work, most_small_bytes(all.map, all.way));
+}
+template <Fabric F, Wire W, Collective collective>
+Task direct_alltoallv(Members<F, W>& all, const Work& work) {
+  return exchange_blocks<F, W, collective>(all, work, 0);
+}
+
+inline bool may_pack(const NodeMap& map, const Way& way, const Work&) {
+  return most_small_bytes(map, way) > 0;
+}
+
+template <Fabric F, Wire W, Collective collective>
+inline constexpr Row<F, W> alltoallv_rows[] = {
+    {{"packed", "leaders pack small blocks", may_pack, always}, packed_alltoallv<F, W, collective>},
+    {{"direct", "each rank to each other", always, always}, direct_alltoallv<F, W, collective>},
+};
 
 }  // namespace tutti::coll::leaders

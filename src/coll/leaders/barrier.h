@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 
@@ -47,5 +47,11 @@ Task barrier(Members<F, W>& all, const Work&) {
   }
   f.finish(met);
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> barrier_rows[] = {
+    {{"dissemination", "the leaders meet in rounds of growing distance", always, always},
+     barrier<F, W>},
+};
 
 }  // namespace tutti::coll::leaders

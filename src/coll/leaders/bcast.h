@@ -8,13 +8,17 @@
 
 namespace tutti::coll::leaders {
 
-template <Fabric F, Wire W>
+[[nodiscard]] inline Pipeline pipeline_of_bcast(const NodeMap& map, const Way& way,
+                                                const Work& work) {
+  return {way, work.bytes(), map.nodes(), Pipeline::Operands::none};
+}
+
+template <Fabric F, Wire W, Tree::Shape shape>
 Task bcast(Members<F, W>& all, const Work& work) {
   auto* const data = static_cast<std::byte*>(work.recv);
   const std::size_t bytes = work.bytes();
-  const Pipeline pipeline(all.way, bytes, all.map.nodes(), Pipeline::Operands::none);
-  const std::size_t piece = pipeline.piece_bytes;
-  const Tree tree(all.map, work.root, pipeline.shape());
+  const std::size_t piece = pipeline_of_bcast(all.map, all.way, work).piece_bytes;
+  const Tree tree(all.map, work.root, shape);
   const bool leads = all.leads(work.root), hears = leads && tree.parent() != nobody;
   const auto length = [&](std::size_t begin) { return std::min(piece, bytes - begin); };
   Ticket next = hears ? all.wire.receive(tree.parent(), data, length(0)) : 0, last = next;
@@ -32,5 +36,15 @@ Task bcast(Members<F, W>& all, const Work& work) {
   }
   if (leads) co_await all.wire.done(last);
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> bcast_rows[] = {
+    {{"chain", "in pieces from node to node", always,
+      [](const NodeMap& map, const Way& way, const Work& work) {
+        return pipeline_of_bcast(map, way, work).chain;
+      }},
+     bcast<F, W, Tree::Shape::chain>},
+    {{"binomial", "a tree of the nodes", always, always}, bcast<F, W, Tree::Shape::binomial>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -94,12 +94,11 @@ Task halve_and_double(Members<F, W>& all, const Cube& cube, const Work& work, st
 }
 
 // On leaders: `sum` becomes that of all leaders that have this one's place among the members of
-// their nodes.
+// their nodes. `halves`: by halve_and_double.
 template <Fabric F, Wire W>
-Task sum_of_leaders(Members<F, W>& all, const Work& work, std::byte* sum) {
+Task sum_of_leaders(Members<F, W>& all, const Work& work, std::byte* sum, bool halves) {
   const Cube cube(all.map, all.map.place_of(all.map.rank()));
   const std::size_t bytes = work.bytes();
-  const bool halves = static_cast<std::size_t>(cube.rounds()) * bytes > most_doubled(all.way);
   const std::size_t most_heard =
       halves && !cube.is_paired() ? slice_of(work.count, 2, 0).count * work.element_bytes : bytes;
   std::byte* const heard = all.wire.scratch(most_heard);

@@ -186,13 +186,18 @@ Task on_node_of_root(Members<F, W>& all, const Work& work) {
   co_await on_node(all, collective, own);
 }
 
-// Whether blocks of a Gather or Scatter pass no leader; all members know that alike.
-[[nodiscard]] inline bool go_directly(const NodeMap& map, const Way& way, const Work& work) {
-  return work.bytes() >= way.direct_bytes ||
-         static_cast<std::size_t>(map.largest()) * work.bytes() > limits::most_packed_bytes;
+// Whether the blocks of a node may pass its leader.
+inline bool fit_leader(const NodeMap& map, const Way&, const Work& work) {
+  return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
+}
+inline bool pay_by_leader(const NodeMap&, const Way& way, const Work& work) {
+  return work.bytes() < way.direct_bytes;
+}
+inline bool pay_along_tree(const NodeMap& map, const Way& way, const Work& work) {
+  return pay_by_leader(map, way, work) && pays_to_pass_on(map, way, work);
 }
 
-// Such a Gather or Scatter.
+// A Gather or Scatter in which blocks pass no leader.
 template <Collective collective, Fabric F, Wire W>
 Task directly(Members<F, W>& all, const Work& work) {
   const NodeMap& map = all.map;

@@ -19,12 +19,13 @@ class Forwarding {
   Forwarding(Members<F, W>& all, std::size_t bytes)
       : all_(all), bytes_(bytes), me_(all.map.node()), nodes_(all.map.nodes()) {}
 
-  // All members know that alike.
-  static bool is_worth_it(const NodeMap& map, const Way& way, std::size_t bytes) {
+  static bool fits(const NodeMap& map, std::size_t bytes) {
+    return memory_bytes(map, bytes) <= limits::most_packed_bytes;
+  }
+  static bool pays(const NodeMap& map, const Way& way, std::size_t bytes) {
     const auto members = static_cast<std::size_t>(map.largest());
     return static_cast<std::size_t>(map.nodes()) > way.nodes_a_round * rounds(map.nodes()) &&
-           members * members * bytes <= way.forwarded_bytes &&
-           memory_bytes(map, bytes) <= limits::most_packed_bytes;
+           members * members * bytes <= way.forwarded_bytes;
   }
 
   static std::size_t memory_bytes(const NodeMap& map, std::size_t bytes) {

@@ -24,13 +24,9 @@ Task gather_to_root(Members<F, W>& all, const Work& work, const Tree& tree) {
     });
 }
 
-template <Fabric F, Wire W>
+template <Fabric F, Wire W, Tree::Shape shape>
 Task gather(Members<F, W>& all, const Work& work) {
-  if (go_directly(all.map, all.way, work)) {
-    co_await directly<Collective::gather>(all, work);
-    co_return;
-  }
-  const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));
+  const Tree tree(all.map, work.root, shape);
   if (work.root == all.map.rank()) {
     co_await gather_to_root(all, work, tree);
     co_return;
@@ -56,5 +52,14 @@ Task gather(Members<F, W>& all, const Work& work) {
   co_await all.wire.done(last);
   if (leads) co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes(), whole));
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> gather_rows[] = {
+    {{"binomial", "along a tree of the nodes", fit_leader, pay_along_tree},
+     gather<F, W, Tree::Shape::binomial>},
+    {{"star", "each leader to the root", fit_leader, pay_by_leader},
+     gather<F, W, Tree::Shape::star>},
+    {{"direct", "each rank to the root", always, always}, directly<Collective::gather, F, W>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -22,7 +22,7 @@ Task gatherv_to_root(Members<F, W>& all, const Work& work) {
       last = all.wire.receive(map.leader(node), heads.sizes(node), heads.bytes(node));
   co_await all.wire.done(last);
 
-  std::vector<Row> rows;
+  std::vector<NodeBlocks> by_node;
   for (int node = 0; node < nodes; ++node) {
     std::vector<Block> blocks;
     const std::uint64_t* sent = heads.sizes(node);
@@ -36,12 +36,12 @@ Task gatherv_to_root(Members<F, W>& all, const Work& work) {
       block.bytes = *sent++;
       blocks.push_back(block);
     }
-    rows.emplace_back(std::move(blocks));
-    if (!rows.back().rides()) continue;
-    rows.back().unpack(heads.rider(node), 0);
-    rows.back() = {};
+    by_node.emplace_back(std::move(blocks));
+    if (!by_node.back().rides()) continue;
+    by_node.back().unpack(heads.rider(node), 0);
+    by_node.back() = {};
   }
-  pieces.begin(std::move(rows), memory + Heads::all_bytes(map), true);
+  pieces.begin(std::move(by_node), memory + Heads::all_bytes(map), true);
   const std::vector<Block> blocks = rooms.blocks_of(home);
   Work own = all.staged(work);
   own.in = blocks;
@@ -64,11 +64,11 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
   const Work listing{.count = sizeof size, .out = std::span(&said, 1), .in = heard};
   co_await on_node(all, Collective::allgather, listing);
 
-  const Row row = row_of_sizes(sizes);
+  const NodeBlocks blocks = blocks_of_sizes(sizes);
   const std::size_t head_bytes = Heads::bytes(near), sizes_bytes = near * sizeof size;
-  const std::size_t piece = row.rides() ? 0 : round_up(row.bytes_from(0), 64);
+  const std::size_t piece = blocks.rides() ? 0 : round_up(blocks.bytes_from(0), 64);
   const bool straight = near == 1 && mine.layout == nullptr;
-  const bool cut = mine.layout != nullptr && row.bytes() > Row::piece_bytes;
+  const bool cut = mine.layout != nullptr && blocks.bytes() > NodeBlocks::piece_bytes;
   // A leader's: the head, two pieces, and its own part of one, if that is to be packed.
   const std::size_t head = round_up(head_bytes, 64);
   std::byte* memory = nullptr;
@@ -76,38 +76,39 @@ Task gatherv_from_node(Members<F, W>& all, const Work& work) {
   std::byte* const part = leads && cut ? memory + head + 2 * piece : memory;
   const auto at = [&](std::size_t begin) -> std::byte* {
     if (!leads) return nullptr;
-    if (row.rides()) return memory + sizes_bytes;
-    return straight ? mine.address + begin : memory + head + begin / Row::piece_bytes % 2 * piece;
+    if (blocks.rides()) return memory + sizes_bytes;
+    return straight ? mine.address + begin
+                    : memory + head + begin / NodeBlocks::piece_bytes % 2 * piece;
   };
   Ticket sent[2] = {0, 0}, last = 0;
   if (leads) {
     std::memcpy(memory, sizes.data(), sizes_bytes);
     std::memset(memory + sizes_bytes, 0, limits::rider_bytes);
-    if (!row.rides()) last = all.wire.send(work.root, memory, head_bytes);
+    if (!blocks.rides()) last = all.wire.send(work.root, memory, head_bytes);
   }
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < row.bytes(); begin += Row::piece_bytes, ++number) {
+  for (std::size_t begin = 0; begin < blocks.bytes(); begin += NodeBlocks::piece_bytes, ++number) {
     if (leads) co_await all.wire.done(sent[number % 2]);
-    const Slice bytes = row.part(place, begin);
+    const Slice bytes = blocks.part(place, begin);
     Block given = mine;
     if (bytes.count < mine.bytes) {
       given = part_of(mine, bytes, part);
       if (mine.layout != nullptr) pack(part, mine, bytes.begin, bytes.count);
     }
-    if (!straight || row.rides()) {
+    if (!straight || blocks.rides()) {
       std::vector<Block> in;
-      if (leads) in = row.places(at(begin), begin);
+      if (leads) in = blocks.places(at(begin), begin);
       const Work own{.root = all.leading_place(),
                      .stores = work.stores,
                      .out = std::span(&given, 1),
                      .in = in};
       co_await on_node(all, Collective::gatherv, own);
     }
-    if (leads && !row.rides())
-      last = sent[number % 2] =
-          all.wire.send(work.root, at(begin), row.bytes_from(begin), gathers_whole(all.map, row));
+    if (leads && !blocks.rides())
+      last = sent[number % 2] = all.wire.send(work.root, at(begin), blocks.bytes_from(begin),
+                                              gathers_whole(all.map, blocks));
   }
-  if (leads && row.rides()) last = all.wire.send(work.root, memory, head_bytes);
+  if (leads && blocks.rides()) last = all.wire.send(work.root, memory, head_bytes);
   if (leads) co_await all.wire.done(last);
 }
 
@@ -120,5 +121,10 @@ Task gatherv(Members<F, W>& all, const Work& work) {
   else
     co_await gatherv_from_node(all, work);
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> gatherv_rows[] = {
+    {{"star", "each leader to the root, in pieces", always, always}, gatherv<F, W>},
+};
 
 }  // namespace tutti::coll::leaders

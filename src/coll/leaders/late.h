@@ -12,18 +12,23 @@
 namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
+Task run_moves(std::span<const Row<F, W>> rows, Members<F, W>& all, const Work& work) {
+  return choose(rows, all, work).run(all, work);
+}
+
+template <Fabric F, Wire W>
 Task late_in_parts(Members<F, W>& all, const Work& work) {
   const coll::late::MovedParts parts(work, all.map.size(), all.map.rank(), true);
-  co_await alltoallv<F, W, Collective::alltoallv>(all, parts.moves());
+  co_await run_moves<F, W>(alltoallv_rows<F, W, Collective::alltoallv>, all, parts.moves());
 }
 
 template <Fabric F, Wire W>
 Task late_to(Members<F, W>& all, const Work& work, int root) {
   const coll::late::MovedVectors vectors(work, all.map.size(), all.map.rank(), root, true);
   if (root == coll::late::everyone)
-    co_await allgather(all, vectors.moves());
+    co_await run_moves<F, W>(allgather_rows<F, W>, all, vectors.moves());
   else
-    co_await gather(all, vectors.moves());
+    co_await run_moves<F, W>(gather_rows<F, W>, all, vectors.moves());
 }
 
 template <Fabric F, Wire W>

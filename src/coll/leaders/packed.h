@@ -9,18 +9,16 @@
 
 namespace tutti::coll::leaders {
 
-// How blocks of a Gather or Scatter go; all members know that alike. Few go along a tree. To start
-// N - 1 messages takes the root N - 1 starts. A tree takes log2 N starts, and as many messages to
-// arrive, one after the other. And bytes are copied, sent and received again.
-[[nodiscard]] inline Tree::Shape shape_of_blocks(const Way& way, const NodeMap& map,
-                                                 const Work& work) {
+// Whether blocks of a Gather or Scatter go along a tree. To start N - 1 messages takes the root
+// N - 1 starts. A tree takes log2 N starts, and as many messages to arrive, one after the other.
+// And bytes are copied, sent and received again.
+[[nodiscard]] inline bool pays_to_pass_on(const NodeMap& map, const Way& way, const Work& work) {
   const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
   const auto others = static_cast<std::size_t>(map.nodes() - 1);
   const std::size_t rounds = std::bit_width(others), start = way.start_bytes;
-  const bool pays =
-      others * start > limits::hop_starts * rounds * start + limits::passed_costs * others * bytes;
-  const bool passes = way.passed_bytes ? bytes <= *way.passed_bytes : pays;
-  return passes ? Tree::Shape::binomial : Tree::Shape::star;
+  if (way.passed_bytes) return bytes <= *way.passed_bytes;
+  return others * start >
+         limits::hop_starts * rounds * start + limits::passed_costs * others * bytes;
 }
 
 // How blocks of a Gather come to the next leader. One that is late is not to get more in advance

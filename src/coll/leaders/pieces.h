@@ -10,12 +10,12 @@
 
 namespace tutti::coll::leaders {
 
-class Row {
+class NodeBlocks {
  public:
   static constexpr std::size_t piece_bytes = limits::wire_piece_bytes;
 
-  Row() = default;
-  explicit Row(std::vector<Block> blocks) : blocks_(std::move(blocks)) {
+  NodeBlocks() = default;
+  explicit NodeBlocks(std::vector<Block> blocks) : blocks_(std::move(blocks)) {
     for (const Block& block : blocks_) {
       begins_.push_back(bytes_);
       bytes_ += block.bytes;
@@ -76,10 +76,10 @@ inline Block part_of(const Block& block, const Slice& bytes, std::byte* packed) 
 }
 
 // How long the blocks of this node's members are, to those who have no more of them.
-inline Row row_of_sizes(std::span<const std::uint64_t> sizes) {
+inline NodeBlocks blocks_of_sizes(std::span<const std::uint64_t> sizes) {
   std::vector<Block> blocks;
   for (const std::uint64_t size : sizes) blocks.push_back({nullptr, size, nullptr});
-  return Row(std::move(blocks));
+  return NodeBlocks(std::move(blocks));
 }
 
 // The messages that say how long the blocks are: a number for each member of a node, and behind
@@ -114,9 +114,10 @@ class Heads {
 
 // As of equal blocks (packed.h), how a node's pieces come to the root of a Gatherv. Of each node
 // with as much it could get two in advance.
-[[nodiscard]] inline fabric::Whole gathers_whole(const NodeMap& map, const Row& row) {
+[[nodiscard]] inline fabric::Whole gathers_whole(const NodeMap& map, const NodeBlocks& blocks) {
   const auto others = static_cast<std::size_t>(map.nodes() - 1);
-  return fabric::Whole{others * std::min(row.bytes(), 2 * Row::piece_bytes) > limits::early_bytes};
+  return fabric::Whole{others * std::min(blocks.bytes(), 2 * NodeBlocks::piece_bytes) >
+                       limits::early_bytes};
 }
 
 // The root's messages with all leaders, of which a bounded number is under way: first the first
@@ -128,15 +129,15 @@ class RootPieces {
   RootPieces(W& wire, const NodeMap& map, const Packed& packed)
       : wire_(wire),
         map_(map),
-        place_bytes_(
-            round_up(std::clamp<std::size_t>(packed.most_elsewhere(), 1, Row::piece_bytes), 64)),
+        place_bytes_(round_up(
+            std::clamp<std::size_t>(packed.most_elsewhere(), 1, NodeBlocks::piece_bytes), 64)),
         under_way_(std::clamp<std::size_t>(limits::under_way_bytes / place_bytes_, 4, 64)) {}
 
   [[nodiscard]] std::size_t memory_bytes() const { return under_way_.size() * place_bytes_; }
 
-  // `rows`: by node; this one's is empty, and those that ride. Starts the first messages.
-  void begin(std::vector<Row> rows, std::byte* memory, bool receives) {
-    rows_ = std::move(rows);
+  // `by_node`: this one's is empty, and those that ride. Starts the first messages.
+  void begin(std::vector<NodeBlocks> by_node, std::byte* memory, bool receives) {
+    by_node_ = std::move(by_node);
     memory_ = memory;
     receives_ = receives;
     while (started_ < under_way_.size() && start_next()) {
@@ -146,7 +147,7 @@ class RootPieces {
     for (; ended_ < started_; ++ended_, (void)start_next()) {
       const Piece& oldest = under_way_[ended_ % under_way_.size()];
       co_await wire_.done(oldest.ticket);
-      if (oldest.packed != nullptr) rows_[oldest.node].unpack(oldest.packed, oldest.begin);
+      if (oldest.packed != nullptr) by_node_[oldest.node].unpack(oldest.packed, oldest.begin);
     }
   }
 
@@ -160,14 +161,14 @@ class RootPieces {
   // False: there are no more.
   bool start_next() {
     for (;;) {
-      if (node_ == rows_.size()) {
+      if (node_ == by_node_.size()) {
         if (!more_) return false;
         node_ = 0;
-        begin_ += Row::piece_bytes;
+        begin_ += NodeBlocks::piece_bytes;
         more_ = false;
       }
       const std::size_t node = node_++;
-      if (rows_[node].bytes_from(begin_) == 0) continue;
+      if (by_node_[node].bytes_from(begin_) == 0) continue;
       more_ = true;
       start(node);
       return true;
@@ -176,16 +177,16 @@ class RootPieces {
 
   void start(std::size_t node) {
     const std::size_t number = started_++ % under_way_.size();
-    const Row& row = rows_[node];
-    const std::size_t bytes = row.bytes_from(begin_);
-    std::byte* const straight = row.as_they_lie();
+    const NodeBlocks& blocks = by_node_[node];
+    const std::size_t bytes = blocks.bytes_from(begin_);
+    std::byte* const straight = blocks.as_they_lie();
     std::byte* const place =
         straight != nullptr ? straight + begin_ : memory_ + number * place_bytes_;
     const int leader = map_.leader(static_cast<int>(node));
     Piece& next = under_way_[number];
     next = {0, receives_ && straight == nullptr ? place : nullptr, node, begin_};
-    if (!receives_ && straight == nullptr) row.pack(place, begin_);
-    next.ticket = receives_ ? wire_.receive(leader, place, bytes, gathers_whole(map_, row))
+    if (!receives_ && straight == nullptr) blocks.pack(place, begin_);
+    next.ticket = receives_ ? wire_.receive(leader, place, bytes, gathers_whole(map_, blocks))
                             : wire_.send(leader, place, bytes);
   }
 
@@ -193,7 +194,7 @@ class RootPieces {
   const NodeMap& map_;
   std::size_t place_bytes_;
   std::vector<Piece> under_way_;  // the nth that is started has a place here, and in `memory_`
-  std::vector<Row> rows_;
+  std::vector<NodeBlocks> by_node_;
   std::byte* memory_ = nullptr;
   bool receives_ = false;
   std::size_t started_ = 0, ended_ = 0;

@@ -14,6 +14,14 @@
 
 namespace tutti::coll::leaders {
 
+// A range, in elements.
+[[nodiscard]] inline std::size_t most_in_range(const NodeMap& map, const Work& work) {
+  const auto nodes = static_cast<std::size_t>(map.nodes());
+  const std::size_t most =
+      std::min(limits::wire_piece_bytes, limits::most_packed_bytes / (nodes + 1));
+  return std::max<std::size_t>(1, most / work.element_bytes);
+}
+
 // Whether leaders halve a range of so many bytes, which takes fewer messages, of which each waits
 // for the one before. Else each sends one to each other one, all at once.
 [[nodiscard]] inline bool halving_pays(const NodeMap& map, const Way& way, std::size_t bytes) {
@@ -32,19 +40,16 @@ namespace tutti::coll::leaders {
 template <Fabric F, Wire W>
 class SumsByRange : ScatteredSums<F, W> {
  public:
-  SumsByRange(Members<F, W>& all, const Work& work)
-      : ScatteredSums<F, W>(all, work), cube_(all.map) {}
+  SumsByRange(Members<F, W>& all, const Work& work, bool halves)
+      : ScatteredSums<F, W>(all, work), cube_(all.map), halves_(halves) {}
 
   Task run() {
     const auto nodes = static_cast<std::size_t>(nodes_);
-    const std::size_t most_bytes =
-        std::min(limits::wire_piece_bytes, limits::most_packed_bytes / (nodes + 1));
-    const std::size_t most = std::max<std::size_t>(1, most_bytes / work_.element_bytes);
+    const std::size_t most = most_in_range(all_.map, work_);
     const auto range = [&](std::size_t begin) {
       return Slice{begin, std::min(most, work_.count - begin)};
     };
     const std::size_t longest_range = bytes_of(range(0).count);
-    halves_ = halving_pays(all_.map, all_.way, longest_range);
     std::size_t longest = 0;
     for (std::size_t begin = 0; begin < work_.count; begin += most)
       longest = std::max(longest, count_of(me_, range(begin)));
@@ -204,7 +209,7 @@ class SumsByRange : ScatteredSums<F, W> {
   }
 
   Cube cube_;
-  bool halves_ = false;
+  bool halves_;                  // else each sends each other one what is for it
   std::vector<int> order_;       // of the nodes in `sorted_`
   std::byte* sums_ = nullptr;    // of a range, as the vector has them
   std::byte* sorted_ = nullptr;  // the same, node by node

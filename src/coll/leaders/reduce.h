@@ -8,6 +8,11 @@
 
 namespace tutti::coll::leaders {
 
+[[nodiscard]] inline Pipeline pipeline_of_reduce(const NodeMap& map, const Way& way,
+                                                 const Work& work) {
+  return {way, work.bytes(), map.nodes(), Pipeline::Operands::meet};
+}
+
 // The places of a leader's pieces: of each kind two, as two pieces are under way.
 struct Places {
   std::byte* memory = nullptr;
@@ -18,13 +23,13 @@ struct Places {
   }
 };
 
-template <Fabric F, Wire W>
+template <Fabric F, Wire W, Tree::Shape shape>
 Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
-  const Pipeline pipeline(all.way, work.bytes(), all.map.nodes(), Pipeline::Operands::meet);
-  const std::size_t most = std::max<std::size_t>(1, pipeline.piece_bytes / element);
+  const std::size_t piece_bytes = pipeline_of_reduce(all.map, all.way, work).piece_bytes;
+  const std::size_t most = std::max<std::size_t>(1, piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
-  const Tree tree(all.map, work.root, pipeline.shape());
+  const Tree tree(all.map, work.root, shape);
   const bool leads = all.leads(work.root), ends = leads && tree.parent() == nobody;
   // What a leader has that is alone on its node is sent, or folded, from where it is.
   const bool alone = all.fabric.size() == 1;
@@ -66,5 +71,15 @@ Task reduce(Members<F, W>& all, const Work& work) {
   }
   if (leads) co_await all.wire.done(std::max(sent[0], sent[1]));
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> reduce_rows[] = {
+    {{"chain", "in pieces from node to node", always,
+      [](const NodeMap& map, const Way& way, const Work& work) {
+        return pipeline_of_reduce(map, way, work).chain;
+      }},
+     reduce<F, W, Tree::Shape::chain>},
+    {{"binomial", "a tree of the nodes", always, always}, reduce<F, W, Tree::Shape::binomial>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -106,9 +106,9 @@ class SumsByNode : ScatteredSums<F, W> {
   std::size_t place_bytes_ = 0;
 };
 
-template <Fabric F, Wire W>
+template <Fabric F, Wire W, bool halves>
 Task reduce_scatter_by_range(Members<F, W>& all, const Work& work) {
-  SumsByRange<F, W> sums(all, work);
+  SumsByRange<F, W> sums(all, work, halves);
   co_await sums.run();
 }
 
@@ -118,11 +118,25 @@ Task reduce_scatter_by_node(Members<F, W>& all, const Work& work) {
   co_await sums.run();
 }
 
-template <Fabric F, Wire W>
-Task reduce_scatter(Members<F, W>& all, const Work& work) {
-  const std::size_t bytes = work.bytes() / static_cast<std::size_t>(all.map.nodes());
-  return bytes <= all.way.ranged_bytes || !all.map.in_order() ? reduce_scatter_by_range(all, work)
-                                                              : reduce_scatter_by_node(all, work);
+inline bool parts_follow(const NodeMap& map, const Way&, const Work&) { return map.in_order(); }
+inline bool pays_by_node(const NodeMap& map, const Way& way, const Work& work) {
+  return work.bytes() / static_cast<std::size_t>(map.nodes()) > way.ranged_bytes;
 }
+inline bool pays_in_ranges_halved(const NodeMap& map, const Way& way, const Work& work) {
+  return halving_pays(map, way,
+                      std::min(work.count, most_in_range(map, work)) * work.element_bytes);
+}
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> reduce_scatter_rows[] = {
+    {{"pairwise", "node by node: what is for one, while that for another is on its way",
+      parts_follow, pays_by_node},
+     reduce_scatter_by_node<F, W>},
+    {{"halving", "leaders exchange halves of a range of the vector", always, pays_in_ranges_halved},
+     reduce_scatter_by_range<F, W, true>},
+    {{"ranges", "each leader sends each other one what is for its node, range by range", always,
+      always},
+     reduce_scatter_by_range<F, W, false>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The algorithm of each collective for members on several nodes.
+// The table of each collective for members on several nodes.
 #pragma once
+
+#include <string_view>
 
 #include "coll/leaders/allgather.h"
 #include "coll/leaders/allreduce.h"
@@ -19,48 +21,64 @@
 namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
-constexpr Task (*algorithm_of(Collective collective))(Members<F, W>&, const Work&) {
+constexpr std::span<const Row<F, W>> rows_of(Collective collective) {
   switch (collective) {
     case Collective::barrier:
-      return barrier<F, W>;
+      return barrier_rows<F, W>;
     case Collective::bcast:
-      return bcast<F, W>;
+      return bcast_rows<F, W>;
     case Collective::reduce:
-      return reduce<F, W>;
+      return reduce_rows<F, W>;
     case Collective::allreduce:
-      return allreduce<F, W>;
+      return allreduce_rows<F, W>;
     case Collective::gather:
-      return gather<F, W>;
+      return gather_rows<F, W>;
     case Collective::gatherv:
-      return gatherv<F, W>;
+      return gatherv_rows<F, W>;
     case Collective::scatter:
-      return scatter<F, W>;
+      return scatter_rows<F, W>;
     case Collective::scatterv:
-      return scatterv<F, W>;
+      return scatterv_rows<F, W>;
     case Collective::allgather:
     case Collective::allgatherv:
-      return allgather<F, W>;
+      return allgather_rows<F, W>;
     case Collective::alltoall:
-      return alltoall<F, W>;
+      return alltoall_rows<F, W>;
     case Collective::alltoallv:
-      return alltoallv<F, W, Collective::alltoallv>;
+      return alltoallv_rows<F, W, Collective::alltoallv>;
     case Collective::alltoallw:
-      return alltoallv<F, W, Collective::alltoallw>;
+      return alltoallv_rows<F, W, Collective::alltoallw>;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
-      return reduce_scatter<F, W>;
+      return reduce_scatter_rows<F, W>;
     case Collective::scan:
-      return scan<F, W>;
+      return scan_rows<F, W, scan::Kind::inclusive>;
     case Collective::exscan:
-      return exscan<F, W>;
+      return scan_rows<F, W, scan::Kind::exclusive>;
   }
-  return nullptr;
+  return {};
+}
+
+// The row of that name, as Way::forced has it; 0: there is none.
+template <Fabric F, Wire W>
+[[nodiscard]] std::uint8_t place_of(Collective collective, std::string_view name) {
+  const auto rows = rows_of<F, W>(collective);
+  const auto found =
+      std::ranges::find_if(rows, [&](const Row<F, W>& row) { return row.name == name; });
+  return static_cast<std::uint8_t>(found == rows.end() ? 0 : 1 + (found - rows.begin()));
+}
+
+template <Fabric F, Wire W>
+[[nodiscard]] const Row<F, W>& row_of(Collective collective, const Members<F, W>& all,
+                                      const Work& work) {
+  return choose(rows_of<F, W>(collective), all, work,
+                all.way.forced[static_cast<std::size_t>(collective)]);
 }
 
 template <Fabric F, Wire W>
 Task run(Members<F, W>& all, Collective collective, const Work& work) {
   if (work.operands != nullptr) return late(all, collective, work);
-  return algorithm_of<F, W>(collective)(all, work);
+  return row_of(collective, all, work).run(all, work);
 }
 
 // Whether it serves this call; all members know that alike. Late reductions gather all operands.

@@ -20,14 +20,13 @@ namespace tutti::coll::leaders {
 // for each leader they would take up to 1.6 times as long.
 inline constexpr int nodes_alike = 4;
 
-[[nodiscard]] inline Pipeline pipeline_of_scan(const Way& way, std::size_t bytes, int nodes) {
-  Pipeline pipeline(way, bytes, nodes, Pipeline::Operands::meet);
-  pipeline.chain = pipeline.chain || (way.chains_scans && nodes <= nodes_alike);
-  return pipeline;
+[[nodiscard]] inline Pipeline pipeline_of_scan(const NodeMap& map, const Way& way,
+                                               const Work& work) {
+  return {way, work.bytes(), map.nodes(), Pipeline::Operands::meet};
 }
 
 // Of one rank, in a call.
-template <Fabric F, Wire W, scan::Kind kind>
+template <Fabric F, Wire W, scan::Kind kind, bool chain>
 class Prefixes {
  public:
   Prefixes(Members<F, W>& all, const Work& work)
@@ -37,16 +36,15 @@ class Prefixes {
         nodes_(all.map.nodes()),
         last_(all.map.members(me_).back()),
         speaks_(last_ == all.map.rank()),
-        pipeline_(pipeline_of_scan(all.way, work.bytes(), nodes_)),
         most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),
         memory_(all.wire.scratch((speaks_ ? 5 : 1) * place_bytes_)) {}
 
   Task run() {
-    if (pipeline_.chain) listen(0);
+    if (chain) listen(0);
     for (std::size_t piece = 0; piece < pieces_; ++piece) {
-      if (pipeline_.chain && piece + 1 < pieces_) listen(piece + 1);
+      if (chain && piece + 1 < pieces_) listen(piece + 1);
       co_await meet(piece);
     }
     if (speaks_) co_await all_.wire.done(std::max(sent_[0], sent_[1]));
@@ -55,7 +53,8 @@ class Prefixes {
  private:
   // Doubling has no pipeline: more pieces are more rounds.
   [[nodiscard]] std::size_t piece_bytes() const {
-    return pipeline_.chain ? pipeline_.piece_bytes : limits::wire_piece_bytes;
+    return chain ? pipeline_of_scan(all_.map, all_.way, work_).piece_bytes
+                 : limits::wire_piece_bytes;
   }
   [[nodiscard]] std::byte* place(std::size_t index) const { return memory_ + index * place_bytes_; }
   // Of the chain, two pieces are under way.
@@ -87,9 +86,9 @@ class Prefixes {
     co_await on_node(all_, kind == scan::Kind::inclusive ? Collective::scan : Collective::exscan,
                      own);
     if (keeps) own.send = kept();
-    std::byte* const prefix = pipeline_.chain && speaks_ ? heard(piece) : place(0);
-    if (speaks_ && pipeline_.chain) co_await pass_on(own, piece);
-    if (speaks_ && !pipeline_.chain) co_await double_up(own);
+    std::byte* const prefix = chain && speaks_ ? heard(piece) : place(0);
+    if (speaks_ && chain) co_await pass_on(own, piece);
+    if (speaks_ && !chain) co_await double_up(own);
     if (me_ == 0) co_return;
     co_await bcast_on_node(all_, prefix, own.bytes(), last_);
     if (kind == scan::Kind::exclusive && all_.map.place_of(all_.map.rank()) == 0)
@@ -143,23 +142,28 @@ class Prefixes {
   int me_, nodes_;
   int last_;     // of this node's members
   bool speaks_;  // it is this one
-  Pipeline pipeline_;
   std::size_t most_, pieces_;
   std::size_t place_bytes_;
   std::byte* memory_;
   Ticket hears_[2] = {0, 0}, sent_[2] = {0, 0};
 };
 
-template <Fabric F, Wire W>
-Task scan(Members<F, W>& all, const Work& work) {
-  Prefixes<F, W, scan::Kind::inclusive> prefixes(all, work);
-  co_await prefixes.run();
+template <Fabric F, Wire W, scan::Kind kind, bool chain>
+Task prefixes(Members<F, W>& all, const Work& work) {
+  Prefixes<F, W, kind, chain> found(all, work);
+  co_await found.run();
 }
 
-template <Fabric F, Wire W>
-Task exscan(Members<F, W>& all, const Work& work) {
-  Prefixes<F, W, scan::Kind::exclusive> prefixes(all, work);
-  co_await prefixes.run();
+inline bool pays_along_chain(const NodeMap& map, const Way& way, const Work& work) {
+  return pipeline_of_scan(map, way, work).chain || (way.chains_scans && map.nodes() <= nodes_alike);
 }
+
+template <Fabric F, Wire W, scan::Kind kind>
+inline constexpr Row<F, W> scan_rows[] = {
+    {{"chain", "in pieces from node to node", always, pays_along_chain},
+     prefixes<F, W, kind, true>},
+    {{"doubling", "what a node knows of those before doubles each round", always, always},
+     prefixes<F, W, kind, false>},
+};
 
 }  // namespace tutti::coll::leaders

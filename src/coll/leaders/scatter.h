@@ -22,13 +22,9 @@ Task scatter_from_root(Members<F, W>& all, const Work& work, const Tree& tree) {
   co_await all.wire.done(last);
 }
 
-template <Fabric F, Wire W>
+template <Fabric F, Wire W, Tree::Shape shape>
 Task scatter(Members<F, W>& all, const Work& work) {
-  if (go_directly(all.map, all.way, work)) {
-    co_await directly<Collective::scatter>(all, work);
-    co_return;
-  }
-  const Tree tree(all.map, work.root, shape_of_blocks(all.way, all.map, work));
+  const Tree tree(all.map, work.root, shape);
   if (work.root == all.map.rank()) {
     co_await scatter_from_root(all, work, tree);
     co_return;
@@ -54,5 +50,14 @@ Task scatter(Members<F, W>& all, const Work& work) {
   co_await on_node(all, Collective::scatter, own);
   co_await all.wire.done(last);
 }
+
+template <Fabric F, Wire W>
+inline constexpr Row<F, W> scatter_rows[] = {
+    {{"binomial", "along a tree of the nodes", fit_leader, pay_along_tree},
+     scatter<F, W, Tree::Shape::binomial>},
+    {{"star", "each leader from the root", fit_leader, pay_by_leader},
+     scatter<F, W, Tree::Shape::star>},
+    {{"direct", "each rank from the root", always, always}, directly<Collective::scatter, F, W>},
+};
 
 }  // namespace tutti::coll::leaders

@@ -15,18 +15,20 @@
 
 namespace tutti::coll::leaders {
 
+// The largest block that is small; 0: none is.
+[[nodiscard]] inline std::size_t most_small_bytes(const NodeMap& map, const Way& way) {
+  const auto near = static_cast<std::size_t>(map.largest());
+  const auto ranks = static_cast<std::size_t>(map.size());
+  const auto nodes = static_cast<std::size_t>(map.nodes());
+  const std::size_t listed = near * (ranks + nodes) * sizeof(std::uint32_t);
+  if (near == 1 || listed > limits::most_listing_bytes) return 0;
+  return std::min(way.packed_bytes, limits::most_packed_bytes / (4 * near * ranks));
+}
+
 // Of one rank, in a call: list(), then run() in so much memory as it then wants.
 template <Fabric F, Wire W>
 class SmallBlocks {
  public:
-  // The largest block that is small; 0: none is. All members know that alike.
-  static std::size_t most_bytes(const NodeMap& map, std::size_t wanted) {
-    const std::size_t near = index(map.largest()), ranks = index(map.size());
-    const std::size_t listed = near * (ranks + index(map.nodes())) * sizeof(std::uint32_t);
-    if (near == 1 || listed > limits::most_listing_bytes) return 0;
-    return std::min(wanted, limits::most_packed_bytes / (4 * near * ranks));
-  }
-
   SmallBlocks(Members<F, W>& all, const Work& work, std::size_t most)
       : all_(all),
         work_(work),

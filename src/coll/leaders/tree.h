@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "coll/leaders/leaders.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 
@@ -96,9 +96,6 @@ struct Pipeline {
     const std::size_t pieces = divide_up(bytes, piece_bytes);
     chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
     piece_bytes = std::max(piece_bytes, way.measured_piece_bytes);
-  }
-  [[nodiscard]] Tree::Shape shape() const {
-    return chain ? Tree::Shape::chain : Tree::Shape::binomial;
   }
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/bits.h"
+#include "choice/forced.h"
 #include "choice/limits.h"
 
 namespace tutti::coll::leaders {
@@ -22,9 +23,8 @@ struct Way {
   // A Scan or Exscan of few bytes goes along a chain, too, where that changes no bit.
   bool chains_scans = false;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole (or up to more:
-  // most_doubled()), and up to so many
-  // for each node in halves. Where the number of nodes is no power of two, both end at the last of
-  // these.
+  // most_doubled()), and up to so many for each node in halves. Where the number of nodes is no
+  // power of two, both end at the last of these.
   std::size_t doubled_bytes = limits::doubled_bytes;
   std::size_t halved_bytes = limits::halved_bytes;
   std::size_t paired_bytes = limits::paired_bytes;
@@ -61,6 +61,8 @@ struct Way {
   // A round of halving takes as long as it takes to start so many messages.
   std::size_t ranged_bytes = limits::summed_by_range_bytes;
   double round_starts = limits::round_starts;
+  // The rows that options ask for: 1 + the place in a collective's table, or 0.
+  choice::Forced forced{};
 };
 
 // Where ranks share cores, on any node: whoever waits for a message gives its core away, so fewer

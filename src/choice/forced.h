@@ -12,6 +12,10 @@ namespace tutti::choice {
 // all that it has on a node (coll::all_algorithms), or between nodes (coll/leaders/rows.h), or 0.
 using Forced = std::array<std::uint8_t, collective_count>;
 // Two such: what either says, and where both do what `first` says.
-[[nodiscard]] Forced merge(Forced first, const Forced& second);
+[[nodiscard]] constexpr Forced merge(Forced first, const Forced& second) {
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (first[i] == 0) first[i] = second[i];
+  return first;
+}
 
 }  // namespace tutti::choice

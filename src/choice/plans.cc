@@ -95,12 +95,6 @@ std::string_view wanted(Collective collective) {
   return name == "auto" ? "" : name;
 }
 
-Forced merge(Forced first, const Forced& second) {
-  for (std::size_t i = 0; i < first.size(); ++i)
-    if (first[i] == 0) first[i] = second[i];
-  return first;
-}
-
 Ladder make_ladder(std::span<const Algorithm> table, int ranks, const Costs& costs, int forced) {
   Ladder ladder;
   if (table.empty()) {

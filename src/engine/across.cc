@@ -68,14 +68,8 @@ std::vector<std::string_view> algorithms_between_nodes(coll::Collective collecti
   return names;
 }
 
-choice::Forced forced_between_nodes() {
-  choice::Forced forced{};
-  for (std::size_t i = 0; i < forced.size(); ++i) {
-    const auto collective = static_cast<Collective>(i);
-    forced[i] = coll::leaders::place_of<fabric::NodeFabric, fabric::MessageWire>(
-        collective, choice::wanted(collective));
-  }
-  return forced;
+coll::leaders::Way way_of_options() {
+  return coll::leaders::way_of_options<fabric::NodeFabric, fabric::MessageWire>();
 }
 
 bool Across::performs(coll::Collective collective, const coll::Work& work) const {

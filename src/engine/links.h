@@ -25,8 +25,9 @@ struct Links {
   coll::leaders::Way way = {};
 };
 
-// The algorithms between nodes, by name, and those that options ask for, as leaders::Way has them.
+// The algorithms between nodes, by name.
 [[nodiscard]] std::vector<std::string_view> algorithms_between_nodes(Collective collective);
-[[nodiscard]] choice::Forced forced_between_nodes();
+// What options say of collectives over nodes; the rest as usual.
+[[nodiscard]] coll::leaders::Way way_of_options();
 
 }  // namespace tutti::engine

@@ -67,14 +67,10 @@ void Origin<H>::join(H comm, bool one_node, bool may_have_met,
   if (met == size) return;
   const std::string_view nodes = options().nodes;
   const bool contested = nodes == "auto", served = contested || nodes == "1";
-  const coll::leaders::Way way{
-      .leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
-      .packed_bytes = options().packed,
-      .forced = engine::forced_between_nodes()};
   const int node = node_ != nullptr ? node_->member(0).rank : -1;
   const bool shares_core = node_ != nullptr && node_->oversubscribed();
   const bool has_core = node_ != nullptr && node_->progress().is_served();
-  links_.open(comm, served ? node : -1, contested, shares_core, has_core, way,
+  links_.open(comm, served ? node : -1, contested, shares_core, has_core, engine::way_of_options(),
               std::min<std::size_t>(options().message, limits::longest_message_bytes),
               engine::Node::claim(node));
   // Not one that has teams already.

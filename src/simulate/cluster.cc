@@ -55,7 +55,12 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
                        .way = what.way});
     works.push_back(buffers.work(static_cast<std::size_t>(rank)));
   }
-  const auto& row = coll::leaders::row_of(request.collective, members[0], works[0]);
+  const auto row_of = [&](std::size_t i) -> const auto& {
+    return coll::leaders::row_of<ClusterFabric, ClusterWire>(request.collective, members[i].map,
+                                                             what.way, works[i]);
+  };
+  const char* const name = row_of(0).name;
+  if (!what.only.empty() && what.only != name) return {.right = true, .algorithm = name};
   const auto start = [&](int rank) {
     const bool late = places.node_of(rank) + 1 == places.nodes();
     return late ? request.late_ns : 0;
@@ -63,7 +68,7 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
   const auto body = [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
     members[i].fabric.begin(1);
-    return row.run(members[i], works[i]);
+    return row_of(i).run(members[i], works[i]);
   };
   const bool ended = cluster.run(body, start);
   return {.right = ended && buffers.are_right(),
@@ -71,7 +76,7 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
           .ns = cluster.end_ns() - request.late_ns,
           .messages = cluster.messages(),
           .bytes = cluster.bytes(),
-          .algorithm = row.name};
+          .algorithm = name};
 }
 
 namespace {
@@ -93,26 +98,22 @@ void write(probe::Json& json, const ClusterCase& what, const ClusterOutcome& out
       .end_object();
 }
 
-std::uint8_t place_of(const ClusterRequest& request, std::string_view name) {
-  return coll::leaders::place_of<ClusterFabric, ClusterWire>(request.collective, name);
-}
-
 // False: some was not right.
 bool try_algorithms(const ClusterRequest& request, ClusterCase what, probe::Json& json) {
-  const auto rows = coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective);
-  auto& forced = what.way.forced[static_cast<std::size_t>(request.collective)];
   const bool asks = request.every_algorithm && what.scheme == Scheme::leaders;
-  if (asks) forced = place_of(request, choice::wanted(request.collective));
+  if (asks) what.way = coll::leaders::way_of_options<ClusterFabric, ClusterWire>();
   const ClusterOutcome taken = try_case(request, what);
   if (!taken.right) return false;
   write(json, what, taken, true);
   if (!asks) return true;
-  for (const auto& row : rows) {
-    if (std::string_view(row.name) == taken.algorithm) continue;
-    forced = place_of(request, row.name);
+  std::uint8_t place = 0;
+  for (const auto& row : coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective)) {
+    what.way.forced[static_cast<std::size_t>(request.collective)] = ++place;
+    what.only = row.name;
+    if (what.only == taken.algorithm) continue;
     const ClusterOutcome other = try_case(request, what);
     if (!other.right) return false;
-    if (std::string_view(row.name) == other.algorithm) write(json, what, other, false);
+    if (what.only == other.algorithm) write(json, what, other, false);
   }
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coll/leaders/way.h"
@@ -21,6 +22,7 @@ struct ClusterCase {
   std::size_t bytes = 0;  // one rank's vector; where blocks move, a block
   Scheme scheme = Scheme::leaders;
   coll::leaders::Way way;
+  std::string_view only = {};  // not run unless its algorithm has this name
 };
 
 struct ClusterRequest {
@@ -29,8 +31,7 @@ struct ClusterRequest {
   std::vector<std::int32_t> hosts;  // by rank
   std::int64_t late_ns = 0;         // the ranks of the last node come later
   std::vector<ClusterCase> cases;
-  // With leaders: the algorithm that is taken, or forced by an option, and then all others that
-  // fit.
+  // With leaders, as options have it: the algorithm that is taken, and then all others that fit.
   bool every_algorithm = false;
 };
 

@@ -126,7 +126,7 @@ int print(const Json& json) {
 int explain(int count, char** words) {
   Question question;
   if (!parse(count, words, question)) {
-    std::fputs("usage: tutti-simulate explain COLLECTIVE BYTES RANKS 0|1\n", stderr);
+    std::fputs("usage: tutti-simulate explain COLLECTIVE BYTES RANKS USER_OP CORES\n", stderr);
     return 2;
   }
   Json json;

@@ -95,8 +95,15 @@ def test_every_collective_of_leaders(tutti, tmp_path, collective):
     said = leaders(tutti, tmp_path, collective, "-n", "2")
     led = [case for case in said["cases"] if case["scheme"] == "leaders"]
     assert [case["chosen"] for case in led] == [True] + [False] * (len(led) - 1)
-    assert {case["algorithm"] for case in led} <= {row["name"] for row in said["algorithms"]}
+    assert {case["algorithm"] for case in led} == {row["name"] for row in said["algorithms"]}
     assert all(case["compared"] and case["ns"] > 0 for case in said["cases"])
+
+
+def test_options_of_leaders(tutti, tmp_path):
+    words = ("alltoall", "--bytes", "8K", "-n", "2")
+    assert leaders(tutti, tmp_path, *words)["cases"][0]["algorithm"] == "direct"
+    packed = leaders(tutti, tmp_path, *words, TUTTI_PACKED="16K")
+    assert packed["cases"][0]["algorithm"] == "packed"
 
 
 def test_forced_leaders(tutti, tmp_path):
@@ -132,6 +139,12 @@ def test_costs(tutti, tmp_path):
         (["bcast", "--user-op"], "bcast computes nothing"),
         (["bcast", "--nodes", "2,4"], "--nodes 2,4: must be one number"),
         (["bcast", "--nodes", "4", "--cores", "2"], "leave out --user-op and --cores"),
+        (["reduce", "--nodes", "4", "--user-op"], "leave out --user-op and --cores"),
+        (["bcast", "--nodes", "4", "--bytes", "8,64K"], "must be one size"),
+        (["bcast", "--nodes", "4", "-n", "0"], "-n 0: must be from 1"),
+        (["bcast", "--nodes", "256", "-n", "8"], "at most 1024 ranks"),
+        (["bcast", "--network", "ethernet"], "--network is between nodes"),
+        (["barrier", "--nodes", "4", "--bytes", "8"], "a barrier moves none"),
         (["gatherv", "--nodes", "4"], "the collective must be one of barrier, bcast,"),
         (["bcast", "--json", "/no/such/x.json"], "there is no directory /no/such"),
     ],

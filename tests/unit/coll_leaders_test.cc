@@ -24,6 +24,11 @@ class Leaders : public ::testing::TestWithParam<Collective> {};
 // Half of the time the usual.
 coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map) {
   coll::leaders::Way way;
+  if (random() % 3 == 0)
+    for (std::size_t c = 0; c < way.forced.size(); ++c) {
+      const auto rows = coll::leaders::rows_of<SimFabric, SimWire>(static_cast<Collective>(c));
+      way.forced[c] = static_cast<std::uint8_t>(random() % (1 + rows.size()));
+    }
   if (random() % 2 == 0) return way;
   if (random() % 2 == 0) way.round_starts = 1;
   way.ranged_bytes = std::size_t{1} << random() % 16;
@@ -46,11 +51,6 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   if (random() % 2 == 0) way.forwarded_bytes = random() % 65536;
   if (random() % 2 == 0) way.passed_bytes = std::size_t{1} << random() % 17;
   if (random() % 2 == 0) way.nodes_a_round = random() % 3;
-  if (random() % 3 == 0)
-    for (std::size_t c = 0; c < way.forced.size(); ++c) {
-      const auto rows = coll::leaders::rows_of<SimFabric, SimWire>(static_cast<Collective>(c));
-      way.forced[c] = static_cast<std::uint8_t>(random() % (1 + rows.size()));
-    }
   return way;
 }
 
@@ -154,6 +154,89 @@ TEST(Sums, AreExchangedWholeAsFarAsStartsWeighMore) {
   EXPECT_EQ(most_doubled({}), 64 * kib);
   EXPECT_EQ(most_doubled({.measured_piece_bytes = 32 * kib}), 64 * kib);
   EXPECT_EQ(most_doubled({.measured_piece_bytes = 256 * kib}), 256 * kib);
+}
+
+// The limits of docs/nodes.md, on either side of each, with 8 ranks a node.
+TEST(LeadersRows, AreTakenWhereTheDocsSay) {
+  constexpr std::size_t kib = 1024, mib = 1024 * kib;
+  constexpr int near = 8;
+  const auto taken = [](Collective collective, int nodes, std::size_t bytes, bool in_turn = false) {
+    std::vector<std::int32_t> hosts;
+    for (std::int32_t rank = 0; rank < nodes * near; ++rank)
+      hosts.push_back(in_turn ? rank % nodes : rank / near);
+    const std::vector<coll::Block> blocks(hosts.size(), coll::Block{nullptr, bytes, nullptr});
+    const coll::Work work{.count = bytes, .element_bytes = 1, .out = blocks, .in = blocks};
+    const fabric::NodeMap map(hosts, 0);
+    return std::string(coll::leaders::row_of<SimFabric, SimWire>(collective, map, {}, work).name);
+  };
+  using enum Collective;
+  const struct {
+    Collective collective;
+    int nodes;
+    std::size_t most_bytes;  // of the first; one more is of the second
+    const char *first, *second;
+  } limits[] = {
+      {bcast, 4, 64 * kib, "binomial", "chain"},
+      {reduce, 4, 64 * kib, "binomial", "chain"},
+      {scan, 4, 64 * kib, "doubling", "chain"},
+      {exscan, 4, 64 * kib, "doubling", "chain"},
+      {allreduce, 4, 64 * kib, "doubling", "halving"},
+      {allreduce, 4, 128 * kib + 3, "halving", "ring"},
+      {allreduce, 64, 2 * mib + 63, "halving", "ring"},
+      {allreduce, 3, 12 * kib + 2, "doubling", "shares"},
+      {allreduce, 3, 96 * kib + 2, "shares", "ring"},
+      {gather, 4, 256 * kib - 1, "star", "direct"},
+      {scatter, 4, 256 * kib - 1, "star", "direct"},
+      {allgather, 4, 2 * kib, "doubling", "ring"},
+      {allgatherv, 4, 2 * kib, "doubling", "ring"},
+      {alltoall, 4, 4 * kib, "packed", "direct"},
+      {alltoall, 7, 4, "forwarded", "packed"},
+      {reduce_scatter, 4, 64 * kib + 3, "ranges", "pairwise"},
+      {reduce_scatter_block, 64, mib + 63, "halving", "pairwise"},
+  };
+  for (const auto& [collective, nodes, most_bytes, first, second] : limits) {
+    EXPECT_EQ(taken(collective, nodes, most_bytes), first) << name_of(collective);
+    EXPECT_EQ(taken(collective, nodes, most_bytes + 1), second) << name_of(collective);
+  }
+  EXPECT_EQ(taken(barrier, 4, 0), "rounds");
+  EXPECT_EQ(taken(gather, 64, 64), "binomial");
+  EXPECT_EQ(taken(scatter, 512, 128), "binomial");
+  EXPECT_EQ(taken(gatherv, 4, mib), "star");
+  EXPECT_EQ(taken(scatterv, 4, mib), "star");
+  EXPECT_EQ(taken(alltoallv, 4, mib), "packed") << "the small ones, of which there may be some";
+  EXPECT_EQ(taken(alltoallw, 2048, 8), "direct") << "to list the blocks would take too long";
+  EXPECT_EQ(taken(reduce_scatter, 4, mib, true), "ranges");
+  EXPECT_EQ(taken(allreduce, 4, mib, true), "ring");
+}
+
+// So that one option can name either.
+TEST(LeadersRows, HaveOtherNamesThanThoseOfANode) {
+  for (int c = 0; c < coll::collective_count; ++c) {
+    const auto collective = static_cast<Collective>(c);
+    const auto near = coll::all_algorithms<SimFabric>(collective);
+    for (const auto& row : coll::leaders::rows_of<SimFabric, SimWire>(collective))
+      EXPECT_EQ(choice::place_of(near, row.name), choice::nobody) << row.name;
+  }
+}
+
+// One that does not fit gives way.
+TEST(LeadersRows, AreForcedWhereTheyFit) {
+  using coll::leaders::forced_row;
+  const fabric::NodeMap map(std::vector<std::int32_t>{0, 0, 1, 1}, 0);
+  coll::leaders::Way way;
+  auto& forced = way.forced[static_cast<std::size_t>(Collective::allreduce)];
+  const auto taken = [&](std::size_t bytes) {
+    const coll::Work work{.count = bytes};
+    return std::string(
+        coll::leaders::row_of<SimFabric, SimWire>(Collective::allreduce, map, way, work).name);
+  };
+  forced = forced_row<SimFabric, SimWire>(Collective::allreduce, "shares");
+  EXPECT_EQ(taken(8), "shares");
+  EXPECT_EQ(taken(limits::most_halved_bytes), "shares");
+  EXPECT_EQ(taken(limits::most_halved_bytes + 1), "ring");
+  forced = forced_row<SimFabric, SimWire>(Collective::allreduce, "staged");
+  EXPECT_EQ(forced, 0);
+  EXPECT_EQ(taken(8), "doubling");
 }
 
 // Of many nodes alone, and few bytes.

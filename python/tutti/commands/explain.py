@@ -45,10 +45,10 @@ def explain(
     nodes: Optional[str] = typer.Option(
         None, "--nodes", metavar="N", help="Nodes: what their leaders do, simulated."
     ),
-    network: str = typer.Option(
-        clusters.NETWORKS[0],
+    network: Optional[str] = typer.Option(
+        None,
         metavar="|".join(clusters.NETWORKS),
-        help="Between the nodes: the speeds that are simulated.",
+        help="Between the nodes: the speeds that are simulated. Default infiniband.",
     ),
     json_file: Optional[Path] = typer.Option(
         None, "--json", metavar="FILE", help="Write all of it to FILE."
@@ -59,10 +59,12 @@ def explain(
         if user_op or cores is not None:
             raise UsageError("--nodes: leave out --user-op and --cores, which are of one node")
         arguments.check_outputs(json_file)
-        said = clusters.explain(name, size, nodes, ranks, network)
+        said = clusters.explain(name, size, nodes, ranks, network or clusters.NETWORKS[0])
         explain_table.print_leaders(said)
         _write(json_file, said)
         return
+    if network is not None:
+        raise UsageError("--network is between nodes: say --nodes N, too")
     count = arguments.rank_count(ranks) or 0
     if not 2 <= count <= MOST_RANKS:
         raise UsageError(f"-n must be from 2 to {MOST_RANKS}, not {ranks}")

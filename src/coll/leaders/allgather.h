@@ -6,6 +6,7 @@
 
 #include "coll/leaders/packed.h"
 #include "coll/leaders/passed_round.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 
@@ -88,15 +89,24 @@ Task allgather_along_ring(Members<F, W>& all, const Work& work) {
   co_await round.run(gathered_on_node(work));
 }
 
-inline bool pays_in_few_messages(const NodeMap& map, const Way&, const Work& work) {
+// Of all members.
+[[nodiscard]] inline std::size_t bytes_of_blocks(const Work& work) {
   std::size_t bytes = 0;
   for (const Block& block : work.in) bytes += block.bytes;
-  return bytes / static_cast<std::size_t>(map.nodes()) <= limits::least_ring_blocks_bytes;
+  return bytes;
+}
+inline bool fit_every_rank(const NodeMap&, const Way&, const Work& work) {
+  return bytes_of_blocks(work) <= limits::most_packed_bytes;
+}
+inline bool pays_in_few_messages(const NodeMap& map, const Way&, const Work& work) {
+  return bytes_of_blocks(work) / static_cast<std::size_t>(map.nodes()) <=
+         limits::least_ring_blocks_bytes;
 }
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> allgather_rows[] = {
-    {{"doubling", "leaders pass on all they have, in few messages", always, pays_in_few_messages},
+    {{"doubling", "leaders pass on all they have, in few messages", fit_every_rank,
+      pays_in_few_messages},
      allgather_by_doubling<F, W>},
     {{"ring", "blocks go round the nodes", always, always}, allgather_along_ring<F, W>},
 };

@@ -6,6 +6,7 @@
 
 #include "coll/leaders/cube.h"
 #include "coll/leaders/ring.h"
+#include "coll/leaders/row.h"
 #include "coll/leaders/shares.h"
 
 namespace tutti::coll::leaders {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "coll/leaders/direct.h"
+#include "coll/leaders/row.h"
 #include "coll/leaders/small_blocks.h"
 
 namespace tutti::coll::leaders {

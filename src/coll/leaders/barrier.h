@@ -50,8 +50,7 @@ Task barrier(Members<F, W>& all, const Work&) {
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> barrier_rows[] = {
-    {{"dissemination", "the leaders meet in rounds of growing distance", always, always},
-     barrier<F, W>},
+    {{"rounds", "leaders meet in rounds of growing distance", always, always}, barrier<F, W>},
 };
 
 }  // namespace tutti::coll::leaders

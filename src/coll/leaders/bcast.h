@@ -4,6 +4,7 @@
 // comes in.
 #pragma once
 
+#include "coll/leaders/row.h"
 #include "coll/leaders/tree.h"
 
 namespace tutti::coll::leaders {

@@ -190,6 +190,12 @@ Task on_node_of_root(Members<F, W>& all, const Work& work) {
 inline bool fit_leader(const NodeMap& map, const Way&, const Work& work) {
   return static_cast<std::size_t>(map.largest()) * work.bytes() <= limits::most_packed_bytes;
 }
+// The same of a branch of a binomial tree, of up to half of the nodes.
+inline bool fit_branch(const NodeMap& map, const Way&, const Work& work) {
+  const auto nodes = std::bit_ceil(static_cast<std::size_t>(map.nodes())) / 2;
+  return nodes * static_cast<std::size_t>(map.largest()) * work.bytes() <=
+         limits::most_packed_bytes;
+}
 inline bool pay_by_leader(const NodeMap&, const Way& way, const Work& work) {
   return work.bytes() < way.direct_bytes;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "coll/leaders/direct.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 
@@ -55,7 +56,7 @@ Task gather(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> gather_rows[] = {
-    {{"binomial", "along a tree of the nodes", fit_leader, pay_along_tree},
+    {{"binomial", "along a tree of the nodes", fit_branch, pay_along_tree},
      gather<F, W, Tree::Shape::binomial>},
     {{"star", "each leader to the root", fit_leader, pay_by_leader},
      gather<F, W, Tree::Shape::star>},

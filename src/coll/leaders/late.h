@@ -13,7 +13,7 @@ namespace tutti::coll::leaders {
 
 template <Fabric F, Wire W>
 Task run_moves(std::span<const Row<F, W>> rows, Members<F, W>& all, const Work& work) {
-  return choose(rows, all, work).run(all, work);
+  return choose(rows, all.map, all.way, work).run(all, work);
 }
 
 template <Fabric F, Wire W>

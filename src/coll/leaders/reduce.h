@@ -4,6 +4,7 @@
 // the node's members fold the next.
 #pragma once
 
+#include "coll/leaders/row.h"
 #include "coll/leaders/tree.h"
 
 namespace tutti::coll::leaders {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "coll/leaders/ranges.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 

@@ -28,13 +28,13 @@ struct Row : Choice {
 
 // `forced`: 1 + the place of the row that is taken wherever it fits, or 0.
 template <Fabric F, Wire W>
-[[nodiscard]] const Row<F, W>& choose(std::span<const Row<F, W>> rows, const Members<F, W>& all,
-                                      const Work& work, std::size_t forced = 0) {
-  const auto fits = [&](const Row<F, W>& row) { return row.fits(all.map, all.way, work); };
+[[nodiscard]] const Row<F, W>& choose(std::span<const Row<F, W>> rows, const NodeMap& map,
+                                      const Way& way, const Work& work, std::size_t forced = 0) {
+  const auto fits = [&](const Row<F, W>& row) { return row.fits(map, way, work); };
   if (forced != 0 && fits(rows[forced - 1])) return rows[forced - 1];
   const auto others = rows.first(rows.size() - 1);
   const auto taken = std::ranges::find_if(
-      others, [&](const Row<F, W>& row) { return fits(row) && row.pays(all.map, all.way, work); });
+      others, [&](const Row<F, W>& row) { return fits(row) && row.pays(map, way, work); });
   return taken == others.end() ? rows.back() : *taken;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/options.h"
 #include "coll/leaders/allgather.h"
 #include "coll/leaders/allreduce.h"
 #include "coll/leaders/alltoall.h"
@@ -61,24 +62,36 @@ constexpr std::span<const Row<F, W>> rows_of(Collective collective) {
 
 // The row of that name, as Way::forced has it; 0: there is none.
 template <Fabric F, Wire W>
-[[nodiscard]] std::uint8_t place_of(Collective collective, std::string_view name) {
+[[nodiscard]] std::uint8_t forced_row(Collective collective, std::string_view name) {
   const auto rows = rows_of<F, W>(collective);
   const auto found =
       std::ranges::find_if(rows, [&](const Row<F, W>& row) { return row.name == name; });
   return static_cast<std::uint8_t>(found == rows.end() ? 0 : 1 + (found - rows.begin()));
 }
 
+// What options say; the rest as usual.
 template <Fabric F, Wire W>
-[[nodiscard]] const Row<F, W>& row_of(Collective collective, const Members<F, W>& all,
+[[nodiscard]] Way way_of_options() {
+  Way way{.leaders = static_cast<int>(std::clamp<std::int64_t>(options().leaders, 1, 64)),
+          .packed_bytes = options().packed};
+  for (std::size_t i = 0; i < way.forced.size(); ++i) {
+    const auto collective = static_cast<Collective>(i);
+    way.forced[i] = forced_row<F, W>(collective, choice::wanted(collective));
+  }
+  return way;
+}
+
+template <Fabric F, Wire W>
+[[nodiscard]] const Row<F, W>& row_of(Collective collective, const NodeMap& map, const Way& way,
                                       const Work& work) {
-  return choose(rows_of<F, W>(collective), all, work,
-                all.way.forced[static_cast<std::size_t>(collective)]);
+  return choose(rows_of<F, W>(collective), map, way, work,
+                way.forced[static_cast<std::size_t>(collective)]);
 }
 
 template <Fabric F, Wire W>
 Task run(Members<F, W>& all, Collective collective, const Work& work) {
   if (work.operands != nullptr) return late(all, collective, work);
-  return row_of(collective, all, work).run(all, work);
+  return row_of<F, W>(collective, all.map, all.way, work).run(all, work);
 }
 
 // Whether it serves this call; all members know that alike. Late reductions gather all operands.

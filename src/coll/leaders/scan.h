@@ -9,6 +9,7 @@
 // have ranks that share cores.
 #pragma once
 
+#include "coll/leaders/row.h"
 #include "coll/leaders/tree.h"
 #include "coll/scan/line.h"
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "coll/leaders/direct.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 
@@ -53,7 +54,7 @@ Task scatter(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> scatter_rows[] = {
-    {{"binomial", "along a tree of the nodes", fit_leader, pay_along_tree},
+    {{"binomial", "along a tree of the nodes", fit_branch, pay_along_tree},
      scatter<F, W, Tree::Shape::binomial>},
     {{"star", "each leader from the root", fit_leader, pay_by_leader},
      scatter<F, W, Tree::Shape::star>},

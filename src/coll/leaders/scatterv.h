@@ -4,6 +4,7 @@
 #pragma once
 
 #include "coll/leaders/pieces.h"
+#include "coll/leaders/row.h"
 
 namespace tutti::coll::leaders {
 

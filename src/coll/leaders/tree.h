@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "coll/leaders/row.h"
+#include "coll/leaders/leaders.h"
 
 namespace tutti::coll::leaders {
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <vector>
 
 #include "topology/topology.h"
@@ -95,6 +96,26 @@ TEST(FreeCores, AreOfAllNodesThatUseThem) {
   // That a node's own ranks have one left its placement knows.
   const std::vector<Claim> full = {{1, 2, 0}, {1, 2, 0}, {2, 2, 1}, {2, 2, 1}};
   EXPECT_FALSE(lack_free_cores(full));
+}
+
+// In MPI_Init each rank looks at what all say: a few passes, whoever shares a core.
+TEST(Claims, OfManyRanksAreSeenThroughAtOnce) {
+  constexpr int ranks = 16384, near = 64;
+  for (const bool share : {false, true}) {
+    std::vector<Claim> claims;
+    for (std::int32_t rank = 0; rank < ranks; ++rank) {
+      const std::int32_t node = rank / near;
+      const auto cores = static_cast<std::uint64_t>(share ? node / 2 : node);
+      claims.push_back({.cores_id = cores, .cores = near, .node = node});
+    }
+    const std::clock_t began = std::clock();
+    EXPECT_EQ(overclaimed(claims), share);
+    EXPECT_EQ(overclaimed(claims, ranks / near - 1), share);
+    EXPECT_EQ(lack_free_cores(claims), share);
+    const std::clock_t took = std::clock() - began;
+    RecordProperty(share ? "shared_us" : "apart_us", static_cast<int>(took));
+    EXPECT_LT(took, CLOCKS_PER_SEC / 5);
+  }
 }
 
 }  // namespace

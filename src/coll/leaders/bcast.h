@@ -9,16 +9,12 @@
 
 namespace tutti::coll::leaders {
 
-[[nodiscard]] inline Pipeline pipeline_of_bcast(const NodeMap& map, const Way& way,
-                                                const Work& work) {
-  return {way, work.bytes(), map.nodes(), Pipeline::Operands::none};
-}
-
 template <Fabric F, Wire W, Tree::Shape shape>
 Task bcast(Members<F, W>& all, const Work& work) {
   auto* const data = static_cast<std::byte*>(work.recv);
   const std::size_t bytes = work.bytes();
-  const std::size_t piece = pipeline_of_bcast(all.map, all.way, work).piece_bytes;
+  const std::size_t piece =
+      pipeline_of(all.map, all.way, work, Pipeline::Operands::none).piece_bytes;
   const Tree tree(all.map, work.root, shape);
   const bool leads = all.leads(work.root), hears = leads && tree.parent() != nobody;
   const auto length = [&](std::size_t begin) { return std::min(piece, bytes - begin); };
@@ -40,10 +36,7 @@ Task bcast(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> bcast_rows[] = {
-    {{"chain", "in pieces from node to node", always,
-      [](const NodeMap& map, const Way& way, const Work& work) {
-        return pipeline_of_bcast(map, way, work).chain;
-      }},
+    {{"chain", "in pieces from node to node", always, pays_in_pieces<Pipeline::Operands::none>},
      bcast<F, W, Tree::Shape::chain>},
     {{"binomial", "a tree of the nodes", always, always}, bcast<F, W, Tree::Shape::binomial>},
 };

@@ -9,11 +9,6 @@
 
 namespace tutti::coll::leaders {
 
-[[nodiscard]] inline Pipeline pipeline_of_reduce(const NodeMap& map, const Way& way,
-                                                 const Work& work) {
-  return {way, work.bytes(), map.nodes(), Pipeline::Operands::meet};
-}
-
 // The places of a leader's pieces: of each kind two, as two pieces are under way.
 struct Places {
   std::byte* memory = nullptr;
@@ -27,7 +22,8 @@ struct Places {
 template <Fabric F, Wire W, Tree::Shape shape>
 Task reduce(Members<F, W>& all, const Work& work) {
   const std::size_t element = work.element_bytes;
-  const std::size_t piece_bytes = pipeline_of_reduce(all.map, all.way, work).piece_bytes;
+  const std::size_t piece_bytes =
+      pipeline_of(all.map, all.way, work, Pipeline::Operands::meet).piece_bytes;
   const std::size_t most = std::max<std::size_t>(1, piece_bytes / element);
   const std::size_t pieces = divide_up(work.count, most);
   const Tree tree(all.map, work.root, shape);
@@ -75,10 +71,7 @@ Task reduce(Members<F, W>& all, const Work& work) {
 
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> reduce_rows[] = {
-    {{"chain", "in pieces from node to node", always,
-      [](const NodeMap& map, const Way& way, const Work& work) {
-        return pipeline_of_reduce(map, way, work).chain;
-      }},
+    {{"chain", "in pieces from node to node", always, pays_in_pieces<Pipeline::Operands::meet>},
      reduce<F, W, Tree::Shape::chain>},
     {{"binomial", "a tree of the nodes", always, always}, reduce<F, W, Tree::Shape::binomial>},
 };

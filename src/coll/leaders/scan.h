@@ -21,11 +21,6 @@ namespace tutti::coll::leaders {
 // for each leader they would take up to 1.6 times as long.
 inline constexpr int nodes_alike = 4;
 
-[[nodiscard]] inline Pipeline pipeline_of_scan(const NodeMap& map, const Way& way,
-                                               const Work& work) {
-  return {way, work.bytes(), map.nodes(), Pipeline::Operands::meet};
-}
-
 // Of one rank, in a call.
 template <Fabric F, Wire W, scan::Kind kind, bool chain>
 class Prefixes {
@@ -54,7 +49,7 @@ class Prefixes {
  private:
   // Doubling has no pipeline: more pieces are more rounds.
   [[nodiscard]] std::size_t piece_bytes() const {
-    return chain ? pipeline_of_scan(all_.map, all_.way, work_).piece_bytes
+    return chain ? pipeline_of(all_.map, all_.way, work_, Pipeline::Operands::meet).piece_bytes
                  : limits::wire_piece_bytes;
   }
   [[nodiscard]] std::byte* place(std::size_t index) const { return memory_ + index * place_bytes_; }
@@ -156,7 +151,8 @@ Task prefixes(Members<F, W>& all, const Work& work) {
 }
 
 inline bool pays_along_chain(const NodeMap& map, const Way& way, const Work& work) {
-  return pipeline_of_scan(map, way, work).chain || (way.chains_scans && map.nodes() <= nodes_alike);
+  return pays_in_pieces<Pipeline::Operands::meet>(map, way, work) ||
+         (way.chains_scans && map.nodes() <= nodes_alike);
 }
 
 template <Fabric F, Wire W, scan::Kind kind>

@@ -99,4 +99,14 @@ struct Pipeline {
   }
 };
 
+[[nodiscard]] inline Pipeline pipeline_of(const NodeMap& map, const Way& way, const Work& work,
+                                          Pipeline::Operands operands) {
+  return {way, work.bytes(), map.nodes(), operands};
+}
+// Whether a Bcast, Reduce or Scan goes along a chain.
+template <Pipeline::Operands operands>
+bool pays_in_pieces(const NodeMap& map, const Way& way, const Work& work) {
+  return pipeline_of(map, way, work, operands).chain;
+}
+
 }  // namespace tutti::coll::leaders

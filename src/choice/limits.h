@@ -173,7 +173,8 @@ inline constexpr std::size_t passed_costs = 4;
 // In the rig, 4 x 2 ranks, an Iallreduce of 8 to 512 B takes 1.0 to 1.5 times as long as Open MPI
 // and Intel MPI told to yield, one of 4 KiB 1.4 to 1.6 times, of 32 KiB 2.6 to 3.2 times.
 inline constexpr std::size_t most_late_bytes = 64 * kib;
-// What a leader may need for the blocks of its node's members.
+// What a leader may need for the blocks of its node's members, or of a branch of nodes in a tree;
+// and each rank for all blocks of an Allgather that leaders pass on in few messages.
 inline constexpr std::size_t most_packed_bytes = 64 * kib * kib;
 // What the ranks of a node tell each other about small blocks of an Alltoallv, all together: with
 // more, to list them takes longer than to send each by itself.

@@ -55,12 +55,10 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
                        .way = what.way});
     works.push_back(buffers.work(static_cast<std::size_t>(rank)));
   }
-  const auto row_of = [&](std::size_t i) -> const auto& {
-    return coll::leaders::row_of<ClusterFabric, ClusterWire>(request.collective, members[i].map,
-                                                             what.way, works[i]);
-  };
-  const char* const name = row_of(0).name;
-  if (!what.only.empty() && what.only != name) return {.right = true, .algorithm = name};
+  // The same on all ranks; to ask each of many would take longer than the call.
+  const auto& row = coll::leaders::row_of<ClusterFabric, ClusterWire>(
+      request.collective, cluster.map(0), what.way, works[0]);
+  if (!what.only.empty() && what.only != row.name) return {.right = true, .algorithm = row.name};
   const auto start = [&](int rank) {
     const bool late = places.node_of(rank) + 1 == places.nodes();
     return late ? request.late_ns : 0;
@@ -68,7 +66,7 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
   const auto body = [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
     members[i].fabric.begin(1);
-    return row_of(i).run(members[i], works[i]);
+    return row.run(members[i], works[i]);
   };
   const bool ended = cluster.run(body, start);
   return {.right = ended && buffers.are_right(),
@@ -76,7 +74,7 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
           .ns = cluster.end_ns() - request.late_ns,
           .messages = cluster.messages(),
           .bytes = cluster.bytes(),
-          .algorithm = name};
+          .algorithm = row.name};
 }
 
 namespace {
@@ -101,7 +99,10 @@ void write(probe::Json& json, const ClusterCase& what, const ClusterOutcome& out
 // False: some was not right.
 bool try_algorithms(const ClusterRequest& request, ClusterCase what, probe::Json& json) {
   const bool asks = request.every_algorithm && what.scheme == Scheme::leaders;
-  if (asks) what.way = coll::leaders::way_of_options<ClusterFabric, ClusterWire>();
+  if (request.every_algorithm) {
+    what.way = coll::leaders::way_of_options<ClusterFabric, ClusterWire>();
+    if (!asks) what.way.forced = {};
+  }
   const ClusterOutcome taken = try_case(request, what);
   if (!taken.right) return false;
   write(json, what, taken, true);

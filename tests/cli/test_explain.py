@@ -142,7 +142,7 @@ def test_costs(tutti, tmp_path):
         (["reduce", "--nodes", "4", "--user-op"], "leave out --user-op and --cores"),
         (["bcast", "--nodes", "4", "--bytes", "8,64K"], "must be one size"),
         (["bcast", "--nodes", "4", "-n", "0"], "-n 0: must be from 1"),
-        (["bcast", "--nodes", "256", "-n", "8"], "at most 1024 ranks"),
+        (["bcast", "--nodes", "256", "-n", "8"], "-n 8: must be from 1 to 4"),
         (["bcast", "--network", "ethernet"], "--network is between nodes"),
         (["barrier", "--nodes", "4", "--bytes", "8"], "a barrier moves none"),
         (["gatherv", "--nodes", "4"], "the collective must be one of barrier, bcast,"),

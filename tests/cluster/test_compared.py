@@ -12,9 +12,41 @@ import pytest
 from cluster import Cluster
 from launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, layout_cases, variables
+from spanning import ALONE, LAYOUTS, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, variables
 
 CASES = layout_cases(MAIN, LAYOUTS, lambda mpi, layout: mpi is MPICH and layout is SHORT)
+# Algorithms between nodes that options ask for: for large calls, and for small ones, whatever the
+# size of the calls.
+FORCED = {
+    "large": {
+        **dict.fromkeys(("BCAST", "REDUCE", "SCAN", "EXSCAN"), "chain"),
+        **dict.fromkeys(("ALLREDUCE", "ALLGATHER", "ALLGATHERV"), "ring"),
+        **dict.fromkeys(("GATHER", "SCATTER", "ALLTOALL", "ALLTOALLV", "ALLTOALLW"), "direct"),
+        **dict.fromkeys(("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK"), "pairwise"),
+    },
+    "small": {
+        **dict.fromkeys(("BCAST", "REDUCE", "GATHER", "SCATTER"), "binomial"),
+        **dict.fromkeys(("SCAN", "EXSCAN", "ALLGATHER", "ALLGATHERV"), "doubling"),
+        **dict.fromkeys(("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK"), "halving"),
+        "ALLREDUCE": "shares",
+        "ALLTOALL": "forwarded",
+    },
+}
+# As usual on all layouts, and each set on three hosts.
+VARIED = [
+    *(pytest.param(*case.values, "", marks=case.marks, id=case.id) for case in CASES),
+    *(
+        pytest.param(
+            mpi,
+            UNEQUAL,
+            forced,
+            marks=[] if mpi is MPICH else [pytest.mark.whole],
+            id=f"{mpi.name} {UNEQUAL} {forced}",
+        )
+        for mpi in MAIN
+        for forced in FORCED
+    ),
+]
 # Of them all calls are served, whatever the layout.
 MOVES = (
     *("Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv"),
@@ -26,11 +58,20 @@ LEFT = {"no kernel for this datatype", SEVERAL}
 
 
 def compared(
-    cluster: Cluster, mpi: Mpi, layout: Layout, words: list[str], report: Path
+    cluster: Cluster, mpi: Mpi, layout: Layout, words: list[str], report: Path, forced: str = ""
 ) -> tuple[int, dict[str, Any]]:
-    """How many results were compared; and the report's calls."""
+    """How many results were compared; and the report's calls.
+
+    The last rank alone names the algorithms of a set that is `forced`. Else hosts would wait for
+    each other for ever.
+    """
     settings = variables(mpi, TUTTI_REPORT=str(report))
+    if forced:
+        names = " ".join(f"TUTTI_{name}={value}" for name, value in FORCED[forced].items())
+        words = [*changed_on(str(sum(layout.counts) - 1), f"export {names}"), *words]
     result = cluster.run(mpi, layout, words, settings, limit_s=60)
+    # A name that there is not is warned about by a rank that is the first of its host.
+    assert not forced or "TUTTI_" not in result.output, result.output
     found = re.search(r": (\d+) compared, (\d+) wrong", result.output)
     assert result.code == 0 and found, result.output[-3000:]
     assert int(found[2]) == 0
@@ -38,9 +79,14 @@ def compared(
     return int(found[1]), {row["collective"]: row for row in rows}
 
 
-@pytest.mark.parametrize(("mpi", "layout"), CASES)
+@pytest.mark.parametrize(("mpi", "layout", "forced"), VARIED)
 def test_conformance(
-    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path, pytestconfig: pytest.Config
+    cluster: Cluster,
+    mpi: Mpi,
+    layout: Layout,
+    forced: str,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
 ) -> None:
     whole = pytestconfig.getoption("--whole")
     stride = 400 if not whole else 100 if layout is UNEQUAL else 30
@@ -49,7 +95,7 @@ def test_conformance(
     # has no place for a result.
     if mpi is INTEL:
         words += ["--reduce-to-null", "0"]
-    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json", forced)
     assert count > 30
     for name in ("Bcast", "Reduce", "Allreduce"):
         # Operations of the user may not commute.
@@ -57,14 +103,19 @@ def test_conformance(
         assert set(calls[name]["reasons"]) <= LEFT
 
 
-@pytest.mark.parametrize(("mpi", "layout"), CASES)
+@pytest.mark.parametrize(("mpi", "layout", "forced"), VARIED)
 def test_moves(
-    cluster: Cluster, mpi: Mpi, layout: Layout, tmp_path: Path, pytestconfig: pytest.Config
+    cluster: Cluster,
+    mpi: Mpi,
+    layout: Layout,
+    forced: str,
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
 ) -> None:
     whole = pytestconfig.getoption("--whole")
     cases = 30 if not whole else 60 if layout is UNEQUAL else 150
     words = [str(mpi.compile("moves.cc")), "--cases", str(cases)]
-    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json")
+    count, calls = compared(cluster, mpi, layout, words, tmp_path / "report.json", forced)
     assert count == cases * sum(layout.counts)
     for name in MOVES:
         assert calls[name]["taken"] == calls[name]["seen"] > 0, calls

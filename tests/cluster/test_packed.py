@@ -76,3 +76,11 @@ def test_rank_0_decides(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     others = calls(cluster, mpi, SHORT, tmp_path, changed_on("1|2|3", settings))
     for name in (*KINDS, "Allreduce"):
         assert others[name]["messages"] == usual[name]["messages"]
+
+
+def test_what_any_rank_forces(cluster: Cluster, tmp_path: Path) -> None:
+    """Blocks that no leader packs."""
+    names = " ".join(f"TUTTI_{kind.upper()}=direct" for kind in KINDS)
+    found = calls(cluster, MPICH, SHORT, tmp_path, changed_on("1", f"export {names}"))
+    for kind in KINDS:
+        assert found[kind]["messages"] == messages(SHORT, 0), kind

@@ -144,9 +144,9 @@ const Facility facilities[] = {
      keeps_robust_lists,
      {"NothingIsPossible.WithoutAPeer", "*Killed.*", "Segment.SurvivesWhoIsKilled*",
       "*Gone.IsNoticed*", "Losses.*", "Leaving.NotWithoutTheDead"}},
-    {"every process has threads of the emulator's",
+    {"every process has threads of the emulator's, which writes its core dumps",
      is_alone,
-     {"CommonsStatics.KeepAddresses*", "CommonsStatics.KnowsTheirEnds",
+     {"*CommonsCore.*", "CommonsStatics.KeepAddresses*", "CommonsStatics.KnowsTheirEnds",
       "CommonsStatics.CostNoMemory*", "CommonsStatics.AfterAFork*", "CommonsStatics.AForkCopies*"}},
 };
 

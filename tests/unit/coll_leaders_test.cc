@@ -156,7 +156,7 @@ TEST(Sums, AreExchangedWholeAsFarAsStartsWeighMore) {
   EXPECT_EQ(most_doubled({.measured_piece_bytes = 256 * kib}), 256 * kib);
 }
 
-// The limits of docs/nodes.md, on either side of each, with 8 ranks a node.
+// Limits of docs/nodes.md, on either side of each, with 8 ranks a node that have a core each.
 TEST(LeadersRows, AreTakenWhereTheDocsSay) {
   constexpr std::size_t kib = 1024, mib = 1024 * kib;
   constexpr int near = 8;
@@ -237,7 +237,48 @@ TEST(LeadersRows, AreForcedWhereTheyFit) {
   forced = forced_row<SimFabric, SimWire>(Collective::allreduce, "staged");
   EXPECT_EQ(forced, 0);
   EXPECT_EQ(taken(8), "doubling");
+  forced = 200;  // of another Tutti
+  EXPECT_EQ(taken(8), "doubling");
 }
+
+// What they need in a leader, or in each rank, is bounded.
+TEST(LeadersRows, AreNotForcedWhereTheyNeedTooMuchMemory) {
+  const auto fits = [](Collective collective, const char* name, int nodes, std::size_t bytes) {
+    constexpr int near = 2;
+    std::vector<std::int32_t> hosts;
+    for (std::int32_t rank = 0; rank < nodes * near; ++rank) hosts.push_back(rank / near);
+    const std::vector<coll::Block> blocks(hosts.size(), coll::Block{nullptr, bytes, nullptr});
+    const coll::Work work{.count = bytes, .out = blocks, .in = blocks};
+    coll::leaders::Way way;
+    way.forced[static_cast<std::size_t>(collective)] =
+        coll::leaders::forced_row<SimFabric, SimWire>(collective, name);
+    const fabric::NodeMap map(hosts, 0);
+    const auto& taken = coll::leaders::row_of<SimFabric, SimWire>(collective, map, way, work);
+    return std::string(taken.name) == name;
+  };
+  constexpr std::size_t most = limits::most_packed_bytes;
+  const struct {
+    Collective collective;
+    const char* name;
+    int nodes;
+    std::size_t most_bytes;
+  } rows[] = {
+      {Collective::gather, "star", 4, most / 2},
+      {Collective::gather, "binomial", 4, most / 4},
+      {Collective::scatter, "binomial", 64, most / 64},
+      {Collective::allgather, "doubling", 4, most / 8},
+      {Collective::alltoall, "packed", 4, most / 48},
+      {Collective::alltoall, "forwarded", 2, most / 32},
+  };
+  for (const auto& [collective, name, nodes, most_bytes] : rows) {
+    EXPECT_TRUE(fits(collective, name, nodes, most_bytes)) << name_of(collective) << ' ' << name;
+    EXPECT_FALSE(fits(collective, name, nodes, most_bytes + 1))
+        << name_of(collective) << ' ' << name;
+  }
+}
+
+// What either rank says; what the first one says where both do.
+static_assert(choice::merge({0, 2, 3}, {1, 1, 0}) == choice::Forced{1, 2, 3});
 
 // Of many nodes alone, and few bytes.
 TEST(SmallBlocks, PassNodesWhereThatSavesTime) {

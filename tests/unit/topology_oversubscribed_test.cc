@@ -100,7 +100,7 @@ TEST(FreeCores, AreOfAllNodesThatUseThem) {
 
 // In MPI_Init each rank looks at what all say: a few passes, whoever shares a core.
 TEST(Claims, OfManyRanksAreSeenThroughAtOnce) {
-  constexpr int ranks = 16384, near = 64;
+  constexpr int ranks = 131072, near = 64;
   for (const bool share : {false, true}) {
     std::vector<Claim> claims;
     for (std::int32_t rank = 0; rank < ranks; ++rank) {

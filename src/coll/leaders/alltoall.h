@@ -284,11 +284,13 @@ Task direct_alltoall(Members<F, W>& all, const Work& work) {
   co_await exchange_blocks<F, W, Collective::alltoall>(all, work, 0);
 }
 
-// Whether what goes from one node to another may be one message.
-inline bool fits_packed(const NodeMap& map, const Way&, const Work& work) {
+// What a leader needs for messages of a node, each with all that goes to another one.
+[[nodiscard]] inline std::size_t most_bytes_packed(const NodeMap& map, const Work& work) {
   const auto near = static_cast<std::size_t>(map.largest());
-  const auto ranks = static_cast<std::size_t>(map.size());
-  return 2 * (near + 1) * ranks * work.bytes() <= limits::most_packed_bytes;
+  return 2 * (near + 1) * static_cast<std::size_t>(map.size()) * work.bytes();
+}
+inline bool fits_packed(const NodeMap& map, const Way&, const Work& work) {
+  return most_bytes_packed(map, work) <= limits::most_packed_bytes;
 }
 inline bool pays_packed(const NodeMap&, const Way& way, const Work& work) {
   return work.bytes() <= way.packed_bytes;
@@ -297,8 +299,9 @@ inline bool pays_packed(const NodeMap&, const Way& way, const Work& work) {
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> alltoall_rows[] = {
     {{"forwarded", "leaders pack blocks, and other nodes pass them on",
-      [](const NodeMap& map, const Way& way, const Work& work) {
-        return fits_packed(map, way, work) && Forwarding<F, W>::fits(map, work.bytes());
+      [](const NodeMap& map, const Way&, const Work& work) {
+        return most_bytes_packed(map, work) + Forwarding<F, W>::memory_bytes(map, work.bytes()) <=
+               limits::most_packed_bytes;
       },
       [](const NodeMap& map, const Way& way, const Work& work) {
         return pays_packed(map, way, work) && Forwarding<F, W>::pays(map, way, work.bytes());

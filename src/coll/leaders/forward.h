@@ -19,9 +19,6 @@ class Forwarding {
   Forwarding(Members<F, W>& all, std::size_t bytes)
       : all_(all), bytes_(bytes), me_(all.map.node()), nodes_(all.map.nodes()) {}
 
-  static bool fits(const NodeMap& map, std::size_t bytes) {
-    return memory_bytes(map, bytes) <= limits::most_packed_bytes;
-  }
   static bool pays(const NodeMap& map, const Way& way, std::size_t bytes) {
     const auto members = static_cast<std::size_t>(map.largest());
     return static_cast<std::size_t>(map.nodes()) > way.nodes_a_round * rounds(map.nodes()) &&

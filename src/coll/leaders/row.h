@@ -16,7 +16,7 @@ inline bool always(const NodeMap&, const Way&, const Work&) { return true; }
 struct Choice {
   const char* name;
   const char* description;
-  Condition fits;  // it can run the call, in memory that is bounded
+  Condition fits;  // it can run the call, and no leader needs more memory than it may
   Condition pays;  // it is taken, unless one before it is
 };
 
@@ -26,12 +26,13 @@ struct Row : Choice {
   Task (*run)(Members<F, W>&, const Work&);
 };
 
-// `forced`: 1 + the place of the row that is taken wherever it fits, or 0.
+// `forced`: 1 + the place of the row that is taken wherever it fits, or 0; another Tutti may have
+// more rows.
 template <Fabric F, Wire W>
 [[nodiscard]] const Row<F, W>& choose(std::span<const Row<F, W>> rows, const NodeMap& map,
                                       const Way& way, const Work& work, std::size_t forced = 0) {
   const auto fits = [&](const Row<F, W>& row) { return row.fits(map, way, work); };
-  if (forced != 0 && fits(rows[forced - 1])) return rows[forced - 1];
+  if (forced - 1 < rows.size() && fits(rows[forced - 1])) return rows[forced - 1];
   const auto others = rows.first(rows.size() - 1);
   const auto taken = std::ranges::find_if(
       others, [&](const Row<F, W>& row) { return fits(row) && row.pays(map, way, work); });

@@ -103,7 +103,7 @@ struct Pipeline {
                                           Pipeline::Operands operands) {
   return {way, work.bytes(), map.nodes(), operands};
 }
-// Whether a Bcast, Reduce or Scan goes along a chain.
+// Whether pieces along a chain pay.
 template <Pipeline::Operands operands>
 bool pays_in_pieces(const NodeMap& map, const Way& way, const Work& work) {
   return pipeline_of(map, way, work, operands).chain;

@@ -24,7 +24,8 @@ LAYOUTS = ("block", "cyclic", "uneven")
 SCHEMES = ("flat", "leaders")
 RANKS = 8
 MOST_NODES, MOST_RANKS = 4096, 1 << 17
-MOST_EXPLAINED = 1024  # ranks: some of all algorithms have messages for each pair of them
+# `tutti explain` is to take seconds, and some algorithms have messages for each pair of ranks.
+MOST_EXPLAINED_RANKS, MOST_EXPLAINED_BYTES = 256, 1 << 30
 ELEMENT = 8
 MOST_BYTES = 1 << 32
 # An Alltoall has a message or a block for each pair of ranks. More take minutes and gigabytes.
@@ -39,16 +40,16 @@ class Asked:
     nodes: str
     ranks: Optional[str]
     bytes: str
-    network: str
-    layout: str
-    scheme: str
-    leaders: Optional[str]
-    slices: Optional[str]
-    packed: Optional[str]
-    forwarded: Optional[str]
-    switch_nodes: int
-    taper: float
-    late_us: float
+    network: str = NETWORKS[0]
+    layout: str = LAYOUTS[0]
+    scheme: str = "flat,leaders"
+    leaders: Optional[str] = None
+    slices: Optional[str] = None
+    packed: Optional[str] = None
+    forwarded: Optional[str] = None
+    switch_nodes: int = 0
+    taper: float = 1
+    late_us: float = 0
 
 
 def simulate(asked: Asked, json_file: Optional[Path], plot_file: Optional[Path]) -> None:
@@ -65,34 +66,33 @@ def simulate(asked: Asked, json_file: Optional[Path], plot_file: Optional[Path])
 def explain(
     collective: str, size: Optional[str], nodes: str, ranks: str, network: str
 ) -> dict[str, Any]:
-    """What the leaders of nodes do in a call, what else they could do, and the call without them.
+    """What the leaders of nodes do in a call, and what else they could do.
 
-    ``cases``: ns, messages and message_bytes of each, the ``chosen`` algorithm first, and last the
-    scheme ``flat``.
+    ``algorithms``: name, description, and whether each ``fits`` and is ``chosen``. ``cases``: ns,
+    messages and message_bytes of those that fit, and of the call without leaders, which has the
+    scheme ``flat``; none where that takes too much time and memory.
     """
-    asked = Asked(
-        collective=collective,
-        nodes=nodes,
-        ranks=ranks,
-        bytes="" if size is None else str(sizes.one("--bytes", size)),
-        network=network,
-        layout=LAYOUTS[0],
-        scheme="leaders,flat",
-        leaders=None,
-        slices=None,
-        packed=None,
-        forwarded=None,
-        switch_nodes=0,
-        taper=1,
-        late_us=0,
-    )
+    text = "" if size is None else str(sizes.one("--bytes", size))
+    asked = Asked(collective=collective, nodes=nodes, ranks=ranks, bytes=text, network=network)
     _check(asked)
-    count = _one("--nodes", nodes, 2, MOST_EXPLAINED // 2)
-    each = _one("-n", ranks, 1, MOST_EXPLAINED // count)
-    said = {"nodes": count, "algorithms": "all", **_words(asked, count, each)}
-    words = (f"{key}={value}" for key, value in said.items())
-    found = process.ask(paths.simulate_program(), "cluster", collective, *words)
+    count = _one("--nodes", nodes, 2, MOST_NODES)
+    each = _one("-n", ranks, 1, MOST_RANKS // count)
+    words = {
+        "nodes": count,
+        "ranks": each,
+        "network": network,
+        "simulated": int(_is_soon_simulated(asked, count * each)),
+    }
+    if collective != "barrier":
+        words["bytes"] = _listed(_sizes(asked, count * each))
+    said = (f"{key}={value}" for key, value in words.items())
+    found = process.ask(paths.simulate_program(), "leaders", collective, *said)
     return {"network": network, "each": each, **found}
+
+
+def _is_soon_simulated(asked: Asked, ranks: int) -> bool:
+    buffers = ranks * max(_longest(asked, size, ranks) for size in _sizes(asked, ranks))
+    return ranks <= MOST_EXPLAINED_RANKS and buffers <= MOST_EXPLAINED_BYTES
 
 
 def _one(option: str, text: str, least: int, most: int) -> int:
@@ -183,12 +183,17 @@ def _sizes(asked: Asked, ranks: int) -> list[int]:
     for size in found:
         if size % ELEMENT != 0:
             raise UsageError(f"--bytes {asked.bytes}: must be multiples of {ELEMENT}, an element")
-        longest = size if asked.collective in VECTORS else size * ranks
+        longest = _longest(asked, size, ranks)
         if longest > MOST_BYTES:
             raise UsageError(
                 f"--bytes {asked.bytes}: a buffer of {longest} bytes is too long to simulate"
             )
     return found
+
+
+def _longest(asked: Asked, size: int, ranks: int) -> int:
+    """The bytes of a rank's longest buffer."""
+    return size if asked.collective in VECTORS else size * ranks
 
 
 def _sizes_or_none(option: str, text: str) -> list[int]:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <string_view>
 
 #include "coll/leaders/rows.h"
 #include "coll/plans.h"
@@ -13,6 +12,7 @@
 namespace tutti::simulate {
 namespace {
 
+using coll::Collective;
 using lab::Cluster;
 using lab::ClusterFabric;
 using lab::ClusterWire;
@@ -58,7 +58,6 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
   // The same on all ranks; to ask each of many would take longer than the call.
   const auto& row = coll::leaders::row_of<ClusterFabric, ClusterWire>(
       request.collective, cluster.map(0), what.way, works[0]);
-  if (!what.only.empty() && what.only != row.name) return {.right = true, .algorithm = row.name};
   const auto start = [&](int rank) {
     const bool late = places.node_of(rank) + 1 == places.nodes();
     return late ? request.late_ns : 0;
@@ -79,12 +78,14 @@ ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what) 
 
 namespace {
 
-void write(probe::Json& json, const ClusterCase& what, const ClusterOutcome& outcome, bool chosen) {
+// False: it was not right.
+bool add_case(const ClusterRequest& request, const ClusterCase& what, probe::Json& json) {
+  const ClusterOutcome outcome = try_case(request, what);
+  if (!outcome.right) return false;
   json.object()
       .add("bytes", static_cast<std::uint64_t>(what.bytes))
       .add("scheme", what.scheme == Scheme::flat ? "flat" : "leaders")
       .add("algorithm", outcome.algorithm)
-      .add("chosen", chosen)
       .add("leaders", what.way.leaders)
       .add("slice_bytes", static_cast<std::uint64_t>(what.way.slice_bytes))
       .add("packed_bytes", static_cast<std::uint64_t>(what.way.packed_bytes))
@@ -94,34 +95,11 @@ void write(probe::Json& json, const ClusterCase& what, const ClusterOutcome& out
       .add("message_bytes", outcome.bytes)
       .add("compared", outcome.compared)
       .end_object();
-}
-
-// False: some was not right.
-bool try_algorithms(const ClusterRequest& request, ClusterCase what, probe::Json& json) {
-  const bool asks = request.every_algorithm && what.scheme == Scheme::leaders;
-  if (request.every_algorithm) {
-    what.way = coll::leaders::way_of_options<ClusterFabric, ClusterWire>();
-    if (!asks) what.way.forced = {};
-  }
-  const ClusterOutcome taken = try_case(request, what);
-  if (!taken.right) return false;
-  write(json, what, taken, true);
-  if (!asks) return true;
-  std::uint8_t place = 0;
-  for (const auto& row : coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective)) {
-    what.way.forced[static_cast<std::size_t>(request.collective)] = ++place;
-    what.only = row.name;
-    if (what.only == taken.algorithm) continue;
-    const ClusterOutcome other = try_case(request, what);
-    if (!other.right) return false;
-    if (what.only == other.algorithm) write(json, what, other, false);
-  }
   return true;
 }
 
-}  // namespace
-
-bool answer(const ClusterRequest& request, probe::Json& json) {
+// Begins the answer.
+void describe(const ClusterRequest& request, probe::Json& json) {
   const NodeMap places(request.hosts, 0);
   json.object()
       .add("collective", coll::name_of(request.collective))
@@ -130,8 +108,7 @@ bool answer(const ClusterRequest& request, probe::Json& json) {
       .add("largest", places.largest())
       .add("smallest", places.smallest())
       .add("in_order", places.in_order())
-      .add("late_ns", request.late_ns)
-      .add("forced", choice::wanted(request.collective));
+      .add("late_ns", request.late_ns);
   const lab::ClusterMachine& machine = request.machine;
   json.key("machine")
       .object()
@@ -146,12 +123,54 @@ bool answer(const ClusterRequest& request, probe::Json& json) {
       .add("switch_nodes", machine.network.switch_nodes)
       .add("taper", machine.network.taper)
       .end_object();
-  json.key("algorithms").array();
-  for (const auto& row : coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective))
-    json.object().add("name", row.name).add("description", row.description).end_object();
-  json.end_array().key("cases").array();
+}
+
+}  // namespace
+
+bool simulate_cluster(const ClusterRequest& request, probe::Json& json) {
+  describe(request, json);
+  json.key("cases").array();
   for (const ClusterCase& each : request.cases)
-    if (!try_algorithms(request, each, json)) return false;
+    if (!add_case(request, each, json)) return false;
+  json.end_array().end_object();
+  return true;
+}
+
+bool explain_leaders(const ClusterRequest& request, probe::Json& json) {
+  const NodeMap map(request.hosts, 0);
+  ClusterCase what{.bytes = request.cases[0].bytes,
+                   .way = coll::leaders::way_of_options<ClusterFabric, ClusterWire>()};
+  const auto ranks = static_cast<std::size_t>(map.size());
+  // What all members know alike of the call: the rows ask for no more.
+  const std::vector<coll::Block> blocks(ranks, {nullptr, what.bytes});
+  const bool is_vector_of_blocks = request.collective == Collective::reduce_scatter_block;
+  const coll::Work work{.count = is_vector_of_blocks ? ranks * what.bytes : what.bytes,
+                        .in = blocks};
+  const auto& taken =
+      coll::leaders::row_of<ClusterFabric, ClusterWire>(request.collective, map, what.way, work);
+  const auto rows = coll::leaders::rows_of<ClusterFabric, ClusterWire>(request.collective);
+  const auto fits = [&](const auto& row) { return row.fits(map, what.way, work); };
+  describe(request, json);
+  json.add("bytes", static_cast<std::uint64_t>(what.bytes))
+      .add("forced", choice::wanted(request.collective))
+      .key("algorithms")
+      .array();
+  for (const auto& row : rows)
+    json.object()
+        .add("name", row.name)
+        .add("description", row.description)
+        .add("fits", fits(row))
+        .add("chosen", &row == &taken)
+        .end_object();
+  json.end_array().key("cases").array();
+  auto& forced = what.way.forced[static_cast<std::size_t>(request.collective)];
+  for (std::size_t i = 0; request.simulated && i < rows.size(); ++i) {
+    forced = static_cast<std::uint8_t>(i + 1);
+    if (fits(rows[i]) && !add_case(request, what, json)) return false;
+  }
+  forced = 0;
+  what.scheme = Scheme::flat;
+  if (request.simulated && !add_case(request, what, json)) return false;
   json.end_array().end_object();
   return true;
 }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "coll/leaders/way.h"
@@ -22,7 +21,6 @@ struct ClusterCase {
   std::size_t bytes = 0;  // one rank's vector; where blocks move, a block
   Scheme scheme = Scheme::leaders;
   coll::leaders::Way way;
-  std::string_view only = {};  // not run unless its algorithm has this name
 };
 
 struct ClusterRequest {
@@ -31,8 +29,7 @@ struct ClusterRequest {
   std::vector<std::int32_t> hosts;  // by rank
   std::int64_t late_ns = 0;         // the ranks of the last node come later
   std::vector<ClusterCase> cases;
-  // With leaders, as options have it: the algorithm that is taken, and then all others that fit.
-  bool every_algorithm = false;
+  bool simulated = true;  // for explain_leaders(): what each algorithm takes
 };
 
 struct ClusterOutcome {
@@ -52,6 +49,10 @@ void list_networks(probe::Json& json);
 [[nodiscard]] ClusterOutcome try_case(const ClusterRequest& request, const ClusterCase& what);
 
 // False: some case was not right.
-[[nodiscard]] bool answer(const ClusterRequest& request, probe::Json& json);
+[[nodiscard]] bool simulate_cluster(const ClusterRequest& request, probe::Json& json);
+
+// For `tutti explain --nodes`, of the first case's bytes: which algorithm leaders take, as options
+// have it, and which others could run the call; a case for each of these, and one without leaders.
+[[nodiscard]] bool explain_leaders(const ClusterRequest& request, probe::Json& json);
 
 }  // namespace tutti::simulate

@@ -102,10 +102,7 @@ bool set(Words& said, ClusterRequest& request, std::string_view name, std::strin
       return choose(schemes, word, [&](const auto& row) { said.schemes.push_back(row.scheme); });
     });
   }
-  if (name == "algorithms") {
-    request.every_algorithm = value == "all";
-    return request.every_algorithm || value == "chosen";
-  }
+  if (name == "simulated") return read(value, request.simulated);
   if (name == "nodes") return read(value, said.nodes);
   if (name == "ranks") return read(value, said.each);
   if (name == "bytes") return read_list(value, said.bytes);

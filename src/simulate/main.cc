@@ -135,7 +135,7 @@ int explain(int count, char** words) {
 }
 
 template <class Asked>
-int simulate(int count, char** words) {
+int simulate(int count, char** words, bool (*answer)(const Asked&, Json&)) {
   Asked request;
   const std::string problem = parse(count, words, request);
   if (!problem.empty()) {
@@ -160,9 +160,10 @@ int networks() {
 int main(int count, char** words) {
   const std::string_view first = count > 1 ? words[1] : "";
   if (first == "explain") return explain(count - 2, words + 2);
-  if (first == "cluster") return simulate<ClusterRequest>(count - 2, words + 2);
+  if (first == "cluster") return simulate<ClusterRequest>(count - 2, words + 2, simulate_cluster);
+  if (first == "leaders") return simulate<ClusterRequest>(count - 2, words + 2, explain_leaders);
   if (first == "networks") return networks();
-  return simulate<Request>(count - 1, words + 1);
+  return simulate<Request>(count - 1, words + 1, answer);
 }
 
 }  // namespace

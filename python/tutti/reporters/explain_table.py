@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from rich.table import Table
+
 from tutti.reporters.bench_table import show_time
 from tutti.reporters.quantities import plural
 from tutti.reporters.text import console, table
@@ -52,39 +54,42 @@ def print_table(said: dict[str, Any]) -> None:
 def print_leaders(said: dict[str, Any]) -> None:
     """What leaders do, a row for each algorithm of theirs, and one for ranks without leaders."""
     out = console()
-    led = [case for case in said["cases"] if case["scheme"] == "leaders"]
-    flat = next(case for case in said["cases"] if case["scheme"] == "flat")
-    chosen = next(case for case in led if case["chosen"])
-    descriptions = {row["name"]: row["description"] for row in said["algorithms"]}
-    size = f" of {plural(chosen['bytes'], 'byte')}" if said["collective"] != "Barrier" else ""
+    rows = said["algorithms"]
+    chosen = next(row for row in rows if row["chosen"])
+    name = chosen["name"]
+    size = f" of {plural(said['bytes'], 'byte')}" if said["collective"] != "Barrier" else ""
     where = f"{plural(said['nodes'], 'node')} of {plural(said['each'], 'rank')}"
-    name = chosen["algorithm"]
-    out.print(f"MPI_{said['collective']}{size} on {where} runs {name}: {descriptions[name]}")
+    out.print(f"MPI_{said['collective']}{size} on {where} runs {name}: {chosen['description']}")
     out.print()
-    printed = table("between nodes", "simulated, us", "messages", "their bytes", "")
-    why = "forced" if said["forced"] == name else "chosen"
-    for row in said["algorithms"]:
-        case = next((case for case in led if case["algorithm"] == row["name"]), None)
-        is_chosen = row["name"] == name
-        note = why if is_chosen else "" if case else "cannot run it"
-        printed.add_row(row["name"], *_figures(case), note, style="bold green" if is_chosen else "")
-    printed.add_row("(no leaders)", *_figures(flat), f"each rank by itself, {flat['algorithm']}")
-    out.print(printed)
+    out.print(_leaders(said, "forced" if said["forced"] == name else "chosen"))
     out.print()
     if said["forced"] and said["forced"] != name:
-        known = said["forced"] in descriptions
+        known = said["forced"] in [row["name"] for row in rows]
         reason = (
             "but cannot run this call" if known else "but no algorithm of leaders has that name"
         )
         out.print(f"{said['forced']} is forced, {reason}")
-    if not all(case["compared"] for case in said["cases"]):
-        out.print("the results were not compared: the ranks' buffers are shared")
-    out.print(
-        f"simulated on a network like {said['network']}; docs/nodes.md has the limits of sizes"
-    )
-    other = next((case["algorithm"] for case in led if not case["chosen"]), None)
+    how = f"simulated on a network like {said['network']}"
+    if not said["cases"]:
+        how = "not simulated, as that would take long (docs/explain.md says what is)"
+    out.print(f"{how}; docs/nodes.md has the limits of sizes")
+    other = next((row["name"] for row in rows if row["fits"] and not row["chosen"]), None)
     if other is not None:
         out.print(f"TUTTI_{said['collective'].upper()}={other} runs another one")
+
+
+def _leaders(said: dict[str, Any], why: str) -> Table:
+    led = {case["algorithm"]: case for case in said["cases"] if case["scheme"] == "leaders"}
+    printed = table("between nodes", "simulated, us", "messages", "their bytes", "")
+    for row in said["algorithms"]:
+        note = why if row["chosen"] else "" if row["fits"] else "cannot run it"
+        style = "bold green" if row["chosen"] else ""
+        printed.add_row(row["name"], *_figures(led.get(row["name"])), note, style=style)
+    flat = next((case for case in said["cases"] if case["scheme"] == "flat"), None)
+    if flat is not None:
+        note = f"each rank by itself, {flat['algorithm']}"
+        printed.add_row("(no leaders)", *_figures(flat), note)
+    return printed
 
 
 def _figures(case: Optional[dict[str, Any]]) -> tuple[str, str, str]:

@@ -43,7 +43,7 @@ inline std::shared_ptr<engine::Team> team_across(
       .contested = contested,
       .shares_cores = shares_cores,
       .starts = !contested,
-      .way = {.chains_scans = shares_cores,
+      .way = {.shares_cores = shares_cores,
               .doubled_bytes = 512,
               .halved_bytes = 4096,
               .leaders = 2,

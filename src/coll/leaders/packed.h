@@ -21,6 +21,16 @@ namespace tutti::coll::leaders {
          limits::hop_starts * rounds * start + limits::passed_costs * others * bytes;
 }
 
+// Where ranks share cores, a row of Scatters takes as long as its root takes to send, as the others
+// have no more of the cores than it has. A tree saves it all messages but log2 N. That is worth
+// passing on no more bytes than could be sent while these start.
+[[nodiscard]] inline bool pays_to_spare_root(const NodeMap& map, const Way& way, const Work& work) {
+  const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
+  const auto others = static_cast<std::size_t>(map.nodes() - 1);
+  const std::size_t saved = others - std::bit_width(others);
+  return way.shares_cores && !way.passed_bytes && saved * start_bytes(way) > others * bytes;
+}
+
 // How blocks of a Gather come to the next leader. One that is late is not to get more in advance
 // from all together than it may have of large blocks, but for what the MPI sends of each message at
 // once.

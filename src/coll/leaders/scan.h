@@ -6,7 +6,8 @@
 //
 // Few bytes: what a node knows of the nodes before it doubles in each round (Hillis and Steele
 // 1986). Large vectors go along a chain of the nodes, in pieces; few bytes, too, where few nodes
-// have ranks that share cores.
+// have ranks that share cores. There a node's first member hears from the node before, as all wait
+// for ranks before them only: in a row of calls these run ahead.
 #pragma once
 
 #include "coll/leaders/row.h"
@@ -30,12 +31,12 @@ class Prefixes {
         work_(work),
         me_(all.map.node()),
         nodes_(all.map.nodes()),
-        last_(all.map.members(me_).back()),
-        speaks_(last_ == all.map.rank()),
+        speaks_(speaker(me_) == all.map.rank()),
+        hears_(me_ > 0 && hearer(me_) == all.map.rank()),
         most_(std::max<std::size_t>(1, piece_bytes() / work.element_bytes)),
         pieces_(divide_up(work.count, most_)),
         place_bytes_(round_up(std::min(most_, work.count) * work.element_bytes, 64)),
-        memory_(all.wire.scratch((speaks_ ? 5 : 1) * place_bytes_)) {}
+        memory_(all.wire.scratch(places() * place_bytes_)) {}
 
   Task run() {
     if (chain) listen(0);
@@ -52,6 +53,10 @@ class Prefixes {
     return chain ? pipeline_of(all_.map, all_.way, work_, Pipeline::Operands::meet).piece_bytes
                  : limits::wire_piece_bytes;
   }
+  [[nodiscard]] std::size_t places() const {
+    if (speaks_) return 5;
+    return hears_ ? 2 : 1;
+  }
   [[nodiscard]] std::byte* place(std::size_t index) const { return memory_ + index * place_bytes_; }
   // Of the chain, two pieces are under way.
   [[nodiscard]] std::byte* heard(std::size_t piece) const { return place(piece % 2); }
@@ -62,10 +67,13 @@ class Prefixes {
     return std::min(most_, work_.count - piece * most_);
   }
   [[nodiscard]] int speaker(int node) const { return all_.map.members(node).back(); }
+  [[nodiscard]] int hearer(int node) const {
+    return chain && all_.way.shares_cores ? all_.map.members(node).front() : speaker(node);
+  }
 
   void listen(std::size_t piece) {
-    if (speaks_ && me_ > 0)
-      hears_[piece % 2] =
+    if (hears_)
+      arriving_[piece % 2] =
           all_.wire.receive(speaker(me_ - 1), heard(piece), count_of(piece) * work_.element_bytes);
   }
 
@@ -82,11 +90,14 @@ class Prefixes {
     co_await on_node(all_, kind == scan::Kind::inclusive ? Collective::scan : Collective::exscan,
                      own);
     if (keeps) own.send = kept();
-    std::byte* const prefix = chain && speaks_ ? heard(piece) : place(0);
-    if (speaks_ && chain) co_await pass_on(own, piece);
-    if (speaks_ && !chain) co_await double_up(own);
+    std::byte* const prefix = chain && hears_ ? heard(piece) : place(0);
+    if (chain && hears_) co_await all_.wire.done(arriving_[piece % 2]);
+    const bool knows = hears_ || me_ == 0;  // what the nodes before sum up to
+    if (chain && speaks_ && knows) co_await pass_on(own, piece, prefix);
+    if (!chain && speaks_) co_await double_up(own);
     if (me_ == 0) co_return;
-    co_await bcast_on_node(all_, prefix, own.bytes(), last_);
+    co_await bcast_on_node(all_, prefix, own.bytes(), hearer(me_));
+    if (chain && speaks_ && !knows) co_await pass_on(own, piece, prefix);
     if (kind == scan::Kind::exclusive && all_.map.place_of(all_.map.rank()) == 0)
       all_.copy(own.recv, prefix, own.bytes());
     else
@@ -101,15 +112,15 @@ class Prefixes {
     return to;
   }
 
-  Task pass_on(const Work& own, std::size_t piece) {
-    co_await all_.wire.done(std::max(hears_[piece % 2], sent_[piece % 2]));
+  Task pass_on(const Work& own, std::size_t piece, const std::byte* prefix) {
     if (me_ + 1 == nodes_) co_return;
+    co_await all_.wire.done(sent_[piece % 2]);
     const std::byte* sum = total(own, made(piece));
     if (me_ > 0) {
-      all_.fold(work_, made(piece), heard(piece), sum, own.count, Stores::plain);
+      all_.fold(work_, made(piece), prefix, sum, own.count, Stores::plain);
       sum = made(piece);
     }
-    sent_[piece % 2] = all_.wire.send(speaker(me_ + 1), sum, own.bytes());
+    sent_[piece % 2] = all_.wire.send(hearer(me_ + 1), sum, own.bytes());
   }
 
   // What the nodes before this one sum up to comes to place(0).
@@ -136,12 +147,11 @@ class Prefixes {
   Members<F, W>& all_;
   const Work& work_;
   int me_, nodes_;
-  int last_;     // of this node's members
-  bool speaks_;  // it is this one
+  bool speaks_, hears_;  // with other nodes
   std::size_t most_, pieces_;
   std::size_t place_bytes_;
   std::byte* memory_;
-  Ticket hears_[2] = {0, 0}, sent_[2] = {0, 0};
+  Ticket arriving_[2] = {0, 0}, sent_[2] = {0, 0};
 };
 
 template <Fabric F, Wire W, scan::Kind kind, bool chain>
@@ -152,7 +162,7 @@ Task prefixes(Members<F, W>& all, const Work& work) {
 
 inline bool pays_along_chain(const NodeMap& map, const Way& way, const Work& work) {
   return pays_in_pieces<Pipeline::Operands::meet>(map, way, work) ||
-         (way.chains_scans && map.nodes() <= nodes_alike);
+         (way.shares_cores && map.nodes() <= nodes_alike);
 }
 
 template <Fabric F, Wire W, scan::Kind kind>

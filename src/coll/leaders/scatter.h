@@ -52,9 +52,14 @@ Task scatter(Members<F, W>& all, const Work& work) {
   co_await all.wire.done(last);
 }
 
+inline bool scatters_along_tree(const NodeMap& map, const Way& way, const Work& work) {
+  return pay_along_tree(map, way, work) ||
+         (pay_by_leader(map, way, work) && pays_to_spare_root(map, way, work));
+}
+
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> scatter_rows[] = {
-    {{"binomial", "along a tree of the nodes", fit_branch, pay_along_tree},
+    {{"binomial", "along a tree of the nodes", fit_branch, scatters_along_tree},
      scatter<F, W, Tree::Shape::binomial>},
     {{"star", "each leader from the root", fit_leader, pay_by_leader},
      scatter<F, W, Tree::Shape::star>},

@@ -20,8 +20,10 @@ struct Way {
   std::size_t start_bytes = limits::wire_start_bytes;
   // The same piece where ranks share cores, as far as it was found out (shared_piece_bytes()).
   std::size_t measured_piece_bytes = 0;
-  // A Scan or Exscan of few bytes goes along a chain, too, where that changes no bit.
-  bool chains_scans = false;
+  // Ranks share cores, on any node: a Scan or Exscan of few bytes goes along a chain, too, where
+  // that changes no bit, and ranks wait for none behind them; few bytes of a Scatter go along a
+  // tree.
+  bool shares_cores = false;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole (or up to more:
   // most_doubled()), and up to so many for each node in halves. Where the number of nodes is no
   // power of two, both end at the last of these.
@@ -69,12 +71,16 @@ struct Way {
 // of them take less time, and when one arrives says little. Nothing here may change which operands
 // of a sum meet first.
 inline constexpr Way on_shared_cores = {
-    .chains_scans = true, .direct_bytes = limits::least_shared_direct_bytes, .round_starts = 1};
+    .shares_cores = true, .direct_bytes = limits::least_shared_direct_bytes, .round_starts = 1};
 // There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
 // few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
 [[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {
   return std::clamp(std::bit_floor(limits::shared_piece_starts * start_bytes),
                     limits::least_wire_piece_bytes, limits::shared_wire_piece_bytes);
+}
+// And so many bytes as take as long as a message, as far as that piece tells.
+[[nodiscard]] constexpr std::size_t start_bytes(const Way& way) {
+  return std::max(way.start_bytes, way.measured_piece_bytes / limits::shared_piece_starts);
 }
 // Up to so many bytes in all rounds leaders exchange an Allreduce whole. On 4 nodes halves save
 // what their messages cost if all rounds carry 8 times the bytes that are sent while one starts. A

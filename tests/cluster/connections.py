@@ -43,7 +43,8 @@ BY_LEADERS = [
     "Alltoall:8",
     "Alltoall:1024",
 ]
-# Here the root leads, there the highest rank of each host; in the last one each rank sends.
+# Here the root leads, there the highest rank of each host sends, to the lowest one of the next; in
+# the last one each rank sends.
 BY_OTHERS = ["Bcast-from-last:8", "Scan:8"]
 BY_ALL = "Alltoall:65536"
 # What Tutti has the MPI do in MPI_Init, and at last, from MEETING on, for its team of the first

@@ -22,8 +22,8 @@ namespace tutti::coll::leaders {
 }
 
 // Where ranks share cores, a row of Scatters takes as long as its root takes to send, as the others
-// have no more of the cores than it has. A tree saves it all messages but log2 N. That is worth
-// passing on no more bytes than could be sent while these start.
+// have no less of the cores than it has. A tree saves it all messages but log2 N. That pays if all
+// its bytes are sent in less time than these take to start.
 [[nodiscard]] inline bool pays_to_spare_root(const NodeMap& map, const Way& way, const Work& work) {
   const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
   const auto others = static_cast<std::size_t>(map.nodes() - 1);

@@ -6,8 +6,9 @@
 //
 // Few bytes: what a node knows of the nodes before it doubles in each round (Hillis and Steele
 // 1986). Large vectors go along a chain of the nodes, in pieces; few bytes, too, where few nodes
-// have ranks that share cores. There a node's first member hears from the node before, as all wait
-// for ranks before them only: in a row of calls these run ahead.
+// have ranks that share cores. Along a chain of these a node's first member hears from the node
+// before: with few bytes nobody then waits for a later rank, and in a row of calls those before run
+// ahead.
 #pragma once
 
 #include "coll/leaders/row.h"

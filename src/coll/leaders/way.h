@@ -21,8 +21,8 @@ struct Way {
   // The same piece where ranks share cores, as far as it was found out (shared_piece_bytes()).
   std::size_t measured_piece_bytes = 0;
   // Ranks share cores, on any node: a Scan or Exscan of few bytes goes along a chain, too, where
-  // that changes no bit, and ranks wait for none behind them; few bytes of a Scatter go along a
-  // tree.
+  // that changes no bit, and the first rank of a node hears there; few bytes of a Scatter go along
+  // a tree.
   bool shares_cores = false;
   // Of an Allreduce: up to so many bytes in all rounds leaders exchange it whole (or up to more:
   // most_doubled()), and up to so many for each node in halves. Where the number of nodes is no

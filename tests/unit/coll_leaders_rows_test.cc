@@ -196,7 +196,7 @@ TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
     std::vector<std::int32_t> hosts;
     for (std::int32_t node = 0; node < nodes; ++node) hosts.insert(hosts.end(), ranks, node);
     const fabric::NodeMap map(hosts, 0);
-    return coll::leaders::pays_to_pass_on(map, {}, {.count = bytes});
+    return coll::leaders::pays_to_pass_on(map, {}, {.count = bytes}, {limits::wire_start_bytes});
   };
   EXPECT_FALSE(does(4, 2, 8));
   EXPECT_FALSE(does(32, 1, 8));

@@ -199,9 +199,6 @@ inline bool fit_branch(const NodeMap& map, const Way&, const Work& work) {
 inline bool pay_by_leader(const NodeMap&, const Way& way, const Work& work) {
   return work.bytes() < way.direct_bytes;
 }
-inline bool pay_along_tree(const NodeMap& map, const Way& way, const Work& work) {
-  return pay_by_leader(map, way, work) && pays_to_pass_on(map, way, work);
-}
 
 // A Gather or Scatter in which blocks pass no leader.
 template <Collective collective, Fabric F, Wire W>

@@ -54,9 +54,13 @@ Task gather(Members<F, W>& all, const Work& work) {
   if (leads) co_await all.wire.done(all.wire.send(tree.parent(), memory, held.bytes(), whole));
 }
 
+inline bool gathers_along_tree(const NodeMap& map, const Way& way, const Work& work) {
+  return pay_by_leader(map, way, work) && pays_to_pass_on(map, way, work, {way.start_bytes});
+}
+
 template <Fabric F, Wire W>
 inline constexpr Row<F, W> gather_rows[] = {
-    {{"binomial", "along a tree of the nodes", fit_branch, pay_along_tree},
+    {{"binomial", "along a tree of the nodes", fit_branch, gathers_along_tree},
      gather<F, W, Tree::Shape::binomial>},
     {{"star", "each leader to the root", fit_leader, pay_by_leader},
      gather<F, W, Tree::Shape::star>},

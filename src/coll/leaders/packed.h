@@ -9,26 +9,23 @@
 
 namespace tutti::coll::leaders {
 
-// Whether blocks of a Gather or Scatter go along a tree. To start N - 1 messages takes the root
-// N - 1 starts. A tree takes log2 N starts, and as many messages to arrive, one after the other.
-// And bytes are copied, sent and received again.
-[[nodiscard]] inline bool pays_to_pass_on(const NodeMap& map, const Way& way, const Work& work) {
+// What it weighs whether blocks of a Gather or Scatter go along a tree of the nodes.
+struct Passing {
+  std::size_t start_bytes;                          // as many bytes are sent while a message starts
+  std::size_t hop_starts = limits::hop_starts;      // a message takes as long as so many starts
+  std::size_t passed_costs = limits::passed_costs;  // and a byte as long as so many of the root's
+};
+
+// Whether they do. To start N - 1 messages takes the root N - 1 starts. A tree takes log2 N
+// messages, one after the other, and passes bytes on.
+[[nodiscard]] inline bool pays_to_pass_on(const NodeMap& map, const Way& way, const Work& work,
+                                          const Passing& passing) {
   const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
   const auto others = static_cast<std::size_t>(map.nodes() - 1);
-  const std::size_t rounds = std::bit_width(others), start = way.start_bytes;
+  const std::size_t rounds = std::bit_width(others), start = passing.start_bytes;
   if (way.passed_bytes) return bytes <= *way.passed_bytes;
   return others * start >
-         limits::hop_starts * rounds * start + limits::passed_costs * others * bytes;
-}
-
-// Where ranks share cores, a row of Scatters takes as long as its root takes to send, as the others
-// have no less of the cores than it has. A tree saves it all messages but log2 N. That pays if all
-// its bytes are sent in less time than these take to start.
-[[nodiscard]] inline bool pays_to_spare_root(const NodeMap& map, const Way& way, const Work& work) {
-  const std::size_t bytes = static_cast<std::size_t>(map.largest()) * work.bytes();
-  const auto others = static_cast<std::size_t>(map.nodes() - 1);
-  const std::size_t saved = others - std::bit_width(others);
-  return way.shares_cores && !way.passed_bytes && saved * start_bytes(way) > others * bytes;
+         passing.hop_starts * rounds * start + passing.passed_costs * others * bytes;
 }
 
 // How blocks of a Gather come to the next leader. One that is late is not to get more in advance

@@ -52,9 +52,15 @@ Task scatter(Members<F, W>& all, const Work& work) {
   co_await all.wire.done(last);
 }
 
+// Where ranks share cores, a row of Scatters takes as long as its root takes to send: the others
+// have no less of the cores than it has. So messages that wait for each other cost only their
+// starts there, and bytes that others pass on cost the root no more than its own.
+[[nodiscard]] inline Passing passing_of_scatter(const Way& way) {
+  if (way.shares_cores) return {start_bytes(way), 1, 1};
+  return {way.start_bytes};
+}
 inline bool scatters_along_tree(const NodeMap& map, const Way& way, const Work& work) {
-  return pay_along_tree(map, way, work) ||
-         (pay_by_leader(map, way, work) && pays_to_spare_root(map, way, work));
+  return pay_by_leader(map, way, work) && pays_to_pass_on(map, way, work, passing_of_scatter(way));
 }
 
 template <Fabric F, Wire W>

@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import imb
 import pytest
@@ -108,12 +110,25 @@ def scalapack_cases() -> list[object]:
         return pytest.param(mpi, layout, program, marks=marks, id=name)
 
     found = [case(mpi, SHORT, "xdllt", short=True) for mpi in (DEBIAN_OPENMPI, INTEL)]
-    # On Debian's MPICH each takes half a minute and more, bare, too. Not on that from PyPI: on two
-    # hosts of one rank xdllt, bare, hung in 6 of 60 runs, in messages from rank to rank.
+    # On Debian's MPICH each takes half a minute and more, bare. Not on that from PyPI: on two hosts
+    # of one rank xdllt, bare, hung in 6 of 60 runs, in messages from rank to rank.
     found += [case(DEBIAN_MPICH, SHORT, program) for program in ("xdllt", "xdqr")]
     for mpi, layout in itertools.product((DEBIAN_OPENMPI, INTEL), (UNEQUAL, FOUR)):
         found += [case(mpi, layout, program) for program in scalapack.PROGRAMS]
     return found
+
+
+def start_until_finalize(
+    cluster: Cluster, layout: Layout, mpi: Mpi, *arguments: Any, **options: Any
+) -> Run:
+    """Of Debian's MPICH a run also counts that did all but end.
+
+    One rank then waits in MPI_Finalize for a connection to close, and the others for that rank: in
+    6 of 10 bare runs of a program that calls MPI_Alltoall and MPI_Barrier, on 2 + 2 ranks.
+    """
+    run = start(cluster, layout, mpi, *arguments, **options)
+    did_all = "END OF TESTS" in run.output and run.calls
+    return replace(run, code=0) if mpi is DEBIAN_MPICH and run.code == -1 and did_all else run
 
 
 @pytest.mark.parametrize(("mpi", "layout", "program"), scalapack_cases())
@@ -121,7 +136,7 @@ def test_scalapack(
     cluster: Cluster, mpi: Mpi, layout: Layout, program: str, tmp_path: Path
 ) -> None:
     """Nothing fails. Bare, one problem of xdsep does, on Open MPI."""
-    on_hosts = partial(start, cluster, layout)
+    on_hosts = partial(start_until_finalize, cluster, layout)
     verdict, ours = scalapack.run(mpi, sum(layout.counts), program, True, tmp_path, start=on_hosts)
     # "352 tests completed and passed residual checks.", or "64 Passed".
     passed, failed = (

@@ -3,8 +3,8 @@
 
 Each run is one of tests/mpi's random programs, from a case on that `make test` does not try, whose
 results are compared with the MPI's own. Its ranks are on this machine, or on hosts of namespaces
-(tests/cluster). In between, the algorithms run in the simulator under schedules that were not tried
-before. The first run that is wrong or hangs ends it, with the command that repeats it.
+(scripts/cluster.py). In between, the algorithms run in the simulator under schedules that were not
+tried before. The first run that is wrong or hangs ends it, with the command that repeats it.
 
     fuzz.py [--seconds N] [--seed N] [--kind ranks|hosts|schedules]
 """
@@ -29,14 +29,11 @@ from pathlib import Path
 
 from rich.console import Console
 from rig import ROOT
+from rig.cluster import Cluster, NoCluster
+from rig.launchers import Layout
 from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MAIN, OPENMPI, OTHERS, Mpi, run_job
+from rig.spanning import variables
 from rig.steps import progress_bar
-
-sys.path.append(str(ROOT / "tests" / "cluster"))  # as pytest does there
-
-from cluster import Cluster, NoCluster  # noqa: E402
-from launchers import Layout  # noqa: E402
-from spanning import variables  # noqa: E402
 
 SIMULATED = ("coll_schedules_test", "coll_leaders_test")
 RUN_LIMIT_S = 300  # a run takes seconds
@@ -151,7 +148,7 @@ def on_hosts(draw: random.Random, cluster: Cluster) -> Trial:
             raise subprocess.TimeoutExpired(words, RUN_LIMIT_S)
         return subprocess.CompletedProcess(words, result.code, result.output)
 
-    again = [sys.executable, str(ROOT / "tests/cluster/cluster.py"), "--mpi", mpi.name]
+    again = [sys.executable, str(ROOT / "scripts/cluster.py"), "--mpi", mpi.name]
     again += layout.options()
     for name, value in settings.items():
         again += ["--env", f"{name}={value}"]

@@ -9,7 +9,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from records import applications, blocking, collectives, nonblocking, openmpi6
+from records import (
+    applications,
+    blocking,
+    collectives,
+    nodes,
+    nodes_applications,
+    nodes_connections,
+    nodes_overlap,
+    nodes_training,
+    nonblocking,
+    openmpi6,
+)
 
 RECORDS = {
     "blocking": blocking,
@@ -17,6 +28,11 @@ RECORDS = {
     "nonblocking": nonblocking,
     "apps": applications,
     "openmpi6": openmpi6,
+    "nodes": nodes,
+    "nodes-apps": nodes_applications,
+    "nodes-connections": nodes_connections,
+    "nodes-overlap": nodes_overlap,
+    "nodes-training": nodes_training,
 }
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from cluster import Cluster, NoCluster
+from rig.cluster import Cluster, NoCluster
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from applications import starting
 from apps.app import App, Failed
 from apps.table import APPS
-from cluster import Cluster
-from launchers import Layout
-from spanning import SHORT
+from records.nodes_applications import starting
+from rig.cluster import Cluster
+from rig.launchers import Layout
+from rig.spanning import SHORT
 
 LAYOUTS = [SHORT, Layout((2, 1, 1))]
 

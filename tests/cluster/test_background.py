@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from cases import SEVERAL
+from rig.cluster import Cluster
 from rig.jobs import Run
+from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from spanning import ALONE, BOUND, SEVERAL, SHORT, changed_on, start, variables
+from rig.spanning import ALONE, BOUND, SHORT, changed_on, start, variables
 from suite_of_mpi4py import compare
 
 pytestmark = pytest.mark.skipif(

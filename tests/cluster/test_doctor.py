@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from cluster import Cluster
+from rig.cluster import Cluster
 from rig.mpis import MAIN, Mpi
 from test_run import COMMAND, rig_options
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from cluster import Cluster, Result
-from launchers import STAND_IN, Layout, launch
+from rig.cluster import Cluster, Result
+from rig.launchers import STAND_IN, Layout, launch
 from rig.mpis import MAIN, OPENMPI, Mpi
-from spanning import SERVED, variables
+from rig.spanning import SERVED, variables
 
 CASES = {
     "too_much": (Layout((2, 2)), {"an error": 4}),

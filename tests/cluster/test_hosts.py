@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from cluster import HERE, NAMES, Cluster, Result
-from launchers import STAND_IN
+from rig import ROOT
+from rig.cluster import NAMES, Cluster, Result
+from rig.launchers import STAND_IN
 
-PROGRAM = [sys.executable, str(HERE / "cluster.py")]
+PROGRAM = [sys.executable, str(ROOT / "scripts/cluster.py")]
 
 
 def shell(cluster: Cluster, host: int, line: str, limit_s: float = 60) -> Result:

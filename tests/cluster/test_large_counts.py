@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.memory import why_too_little
 from rig.mpis import INTEL, MPICH, OPENMPI, Mpi
-from spanning import ALONE, variables
+from rig.spanning import ALONE, variables
 
 UNEVEN = Layout((2, 1))
 # Open MPI 5.0 has no forms with large counts.

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from cluster import Cluster
+from rig.cluster import Cluster
 from rig.mpis import MAIN, Mpi
-from spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
+from rig.spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
 
 mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 CHOSEN = re.compile(

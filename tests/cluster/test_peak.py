@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import MAIN, Mpi
-from spanning import CYCLIC, SHORT, variables
+from rig.spanning import CYCLIC, SHORT, variables
 
 
 def growth(cluster: Cluster, mpi: Mpi, layout: Layout, *words: str) -> dict[str, int]:

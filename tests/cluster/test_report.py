@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from cases import SEVERAL
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
-from spanning import SEVERAL, changed_on
+from rig.spanning import changed_on
 
 LONG = 8
 COUNTS = (1, 1000, 10000, 300000)  # of sums.cc

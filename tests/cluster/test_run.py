@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from cluster import NAMES, Cluster
-from launchers import Layout, launch
+from rig.cluster import NAMES, Cluster
+from rig.launchers import Layout, launch
 from rig.mpis import MAIN, OPENMPI, Mpi
 
 COMMAND = Path(sys.executable).parent / "tutti"

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from cases import SEVERAL, whole_mpis
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
-from spanning import LAYOUTS, SEVERAL, SHORT, UNEQUAL, variables, whole_mpis
+from rig.spanning import LAYOUTS, SHORT, UNEQUAL, variables
 
 # What sessions.cc does, and the MPIs that can do it when they are bare.
 LIVES = {

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from cases import layout_cases
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import DEBIAN_MPICH, LIBRARY, MAIN, OTHERS, Mpi
-from spanning import ALONE, SHORT, UNEQUAL, layout_cases, lines_of, variables
+from rig.spanning import ALONE, SHORT, UNEQUAL, lines_of, variables
 
 LAYOUTS = [
     SHORT,

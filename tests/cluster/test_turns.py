@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cluster import Cluster
-from launchers import Layout
+from cases import SEVERAL, layout_cases
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
-from spanning import ALONE, CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, variables
+from rig.spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
 NOT_MET = "its members have not met on this communicator"

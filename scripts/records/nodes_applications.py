@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times whole applications between the rig's hosts, bare and under Tutti by turns.
-
-applications.py [--layout 2+2] [--pairs N] [--nodes 1] [--only NAME...]
-    writes results/DATE-MACHINE-nodes-apps.json and .md; with --only nothing
+"""Whole applications between the rig's hosts, bare and under Tutti by turns.
 
 They are those of scripts/apps (make record-apps installs them), on Debian's Open MPI. It is told to
-yield its core in a wait, as the hosts share this machine's cores. Run it alone.
+yield its core in a wait, as the hosts share this machine's cores. With --only nothing is written.
+Run it alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 
-from cluster import Cluster  # finds the folder of what follows
-
-# isort: split
 from apps.table import APPS
-from launchers import Layout
-from records import applications
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import DEBIAN_OPENMPI
-from spanning import start
+from rig.spanning import start
+
+from records import applications
 
 
 def starting(cluster: Cluster, layout: Layout, nodes: str) -> applications.Start:
@@ -30,12 +26,13 @@ def starting(cluster: Cluster, layout: Layout, nodes: str) -> applications.Start
     return partial(start, cluster, layout, DEBIAN_OPENMPI, variables=variables)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layout", default="2+2", help="ranks of each host, such as 3+2+1")
     parser.add_argument("--nodes", choices=["1", "auto"], default="auto", help="TUTTI_NODES")
     applications.add_shared_options(parser)
-    given = parser.parse_args()
+
+
+def record(given: argparse.Namespace) -> int:
     layout = Layout(tuple(map(int, given.layout.split("+"))))
     how = f"{layout} ranks of the rig's hosts, Debian's Open MPI told to yield, TUTTI_NODES="
     with Cluster(hosts=len(layout.counts)) as cluster:
@@ -47,7 +44,3 @@ def main() -> int:
             "-nodes-apps",
             how + given.nodes,
         )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records how much of nonblocking collectives between the rig's hosts goes on in the background.
-
-overlap.py [--rounds N]
-    writes results/DATE-MACHINE-nodes-overlap.json and .md
+"""How much of nonblocking collectives between the rig's hosts goes on in the background.
 
 Two hosts of a rank each. A rank is bound to one core, so that its progress thread has the other one
 for itself. Run it alone.
@@ -11,15 +8,13 @@ for itself. Run it alone.
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
-from cluster import Cluster
-from records import machine
-from records.recording import head, write
-from rig import ROOT
+from rig.cluster import Cluster
 from rig.mpis import LIBRARY, MAIN, Mpi
-from spanning import ALONE, BOUND
+from rig.spanning import ALONE, BOUND
+
+from records import machine
+from records.recording import add_results_option, head, write
 
 SIZES = [8, 65536, 1 << 20]
 # Told to yield: the cores of both hosts are the same ones.
@@ -61,20 +56,17 @@ def page(record: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args()
-    record = {**head(machine.describe()), "runs": []}
+    add_results_option(parser)
+
+
+def record(options: argparse.Namespace) -> int:
+    kept: dict = {**head(machine.describe()), "runs": []}
     with Cluster(hosts=2) as cluster:
         for mpi in MAIN:
             print(mpi.name, flush=True)
             points = measure(cluster, mpi, options.rounds)
-            record["runs"].append({"mpi": mpi.name, "points": points})
-    print(write(options.results, "-nodes-overlap", record, page(record)))
+            kept["runs"].append({"mpi": mpi.name, "points": points})
+    print(write(options.results, "-nodes-overlap", kept, page(kept)))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,15 +6,13 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import pytest
-from cluster import Cluster
-from launchers import Layout
+from rig.cluster import Cluster
 from rig.jobs import Run
-from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
+from rig.launchers import Layout
+from rig.mpis import LIBRARY, Mpi
 from rig.peak import Peak
 
 SHORT = Layout((2, 2))
@@ -22,14 +20,6 @@ UNEQUAL = Layout((3, 2, 1))
 CYCLIC = Layout((2, 2), cyclic=True)
 ALONE = Layout((1, 1))
 LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
-# All main MPIs, of which one makes a short form.
-whole_mpis = pytest.mark.parametrize(
-    "mpi",
-    [
-        pytest.param(mpi, marks=[] if mpi is MPICH else [pytest.mark.whole], id=mpi.name)
-        for mpi in MAIN
-    ],
-)
 
 # Each MPI is told to give cores away, as it takes each host for a machine of its own: what takes
 # minutes without it takes a second. HAN, a component of Open MPI, hangs and has wrong results where
@@ -46,7 +36,6 @@ QUIRKS = {
 # Each host's rank has a core that no other one has, and its progress thread another one. The hosts
 # share two.
 BOUND = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"', "sh"]
-SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 
 
@@ -59,22 +48,6 @@ def lines_of(output: str) -> list[str]:
 def variables(mpi: Mpi, **options: str) -> dict[str, str]:
     """Those of the ranks."""
     return {**QUIRKS.get(mpi.name, {}), **SERVED, **options}
-
-
-def layout_cases(
-    firsts: Iterable[Any], layouts: Sequence[Layout], quick: Callable[[Any, Layout], bool]
-) -> list[object]:
-    """Each of the first (MPIs, or names) on each layout; the quick ones make a short form."""
-    return [
-        pytest.param(
-            first,
-            layout,
-            marks=[] if quick(first, layout) else [pytest.mark.whole],
-            id=f"{getattr(first, 'name', first)} {layout}",
-        )
-        for first in firsts
-        for layout in layouts
-    ]
 
 
 def changed_on(ranks: str, change: str) -> Sequence[str]:

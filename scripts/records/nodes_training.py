@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times examples/digits between two of the rig's hosts, bare and under Tutti by turns.
-
-training.py [--pairs N] [--rate 1gbit] [--hidden N] [--epochs N] [--blocking]
-    writes results/DATE-MACHINE-nodes-training.json and .md, or -training-blocking
+"""examples/digits between two of the rig's hosts, bare and under Tutti by turns.
 
 Two hosts of a rank each, bound to a core, so that its progress thread has another one. With two
 cores in all that is the other host's, whose rank it disturbs. Run it alone.
@@ -13,16 +10,15 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from pathlib import Path
 
-from cluster import Cluster
-from overlap import SETTINGS
-from records import machine
-from records.recording import head, write
-from rig import ROOT
+from rig.cluster import Cluster
 from rig.examples import digits_words, parse_values, seconds
 from rig.mpis import LIBRARY, MAIN, Mpi
-from spanning import ALONE, BOUND
+from rig.spanning import ALONE, BOUND
+
+from records import machine
+from records.nodes_overlap import SETTINGS
+from records.recording import add_results_option, head, write
 
 
 def train(cluster: Cluster, mpi: Mpi, words: list[str], tutti: bool) -> dict[str, str]:
@@ -63,21 +59,22 @@ def page(record: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--rate", default="1gbit", help="of each host's link, as tc says it")
     parser.add_argument("--hidden", default="6", help="layers of the network")
     parser.add_argument("--epochs", default="6")
     parser.add_argument("--blocking", action="store_true", help="one Allreduce of all layers")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args()
+    add_results_option(parser)
+
+
+def record(options: argparse.Namespace) -> int:
     arguments = ["--epochs", options.epochs, "--hidden", options.hidden]
     arguments += [] if options.blocking else ["--overlap"]
     words = [*digits_words(sys.executable), *arguments]
     said = {"words": " ".join(words[1:]), "rate": options.rate, "pairs": options.pairs}
     said["blocking"] = options.blocking
-    record = {**head(machine.describe()), **said, "runs": []}
+    kept: dict = {**head(machine.describe()), **said, "runs": []}
     with Cluster(2, options.rate) as cluster:
         for mpi in MAIN:
             print(mpi.name, flush=True)
@@ -87,11 +84,7 @@ def main() -> int:
                 run["tutti"].append(train(cluster, mpi, words, True))
             if len({one["weights"] for side in ("bare", "tutti") for one in run[side]}) != 1:
                 raise SystemExit(f"{mpi.name}: the weights differ: {run}")
-            record["runs"].append(run)
+            kept["runs"].append(run)
     name = "-nodes-training" + ("-blocking" if options.blocking else "")
-    print(write(options.results, name, record, page(record)))
+    print(write(options.results, name, kept, page(kept)))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records collectives between the rig's hosts: the MPI alone and Tutti, by turns in one job.
+"""Collectives between the rig's hosts, the MPI's and Tutti's by turns in one job.
 
-pairs.py [--turns N] [--seconds S] [--nodes auto|0] [--only Alltoall] [--sizes 8,1024]
-         [--rate 1gbit]
-    writes results/DATE-MACHINE-nodes.json and .md, or -nodes-auto; with --only -nodes-alltoall,
-    with --rate -nodes-1gbit
+It writes -nodes, or -nodes-auto and -nodes-control; with --only -nodes-alltoall, with --rate
+-nodes-1gbit.
 
 With --nodes 0 both sides are the MPI's, and -nodes-control says by how much such figures differ.
 MPIs that spin for each other's cores are left out then.
@@ -19,15 +17,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
-from pathlib import Path
 
-from cluster import Cluster
-from launchers import Layout
-from records import machine
-from records.recording import head, write
-from rig import ROOT
+from rig.cluster import Cluster
+from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
+
+from records import machine
+from records.recording import add_results_option, head, write
 
 SIZES = [8, 1024, 65536, 1 << 20]
 # As each MPI comes, and told to yield its core in a wait.
@@ -88,18 +84,19 @@ def page(record: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turns", type=int, default=5, help="of each side, at least")
     parser.add_argument("--seconds", type=float, default=0.4, help="of both sides together")
     parser.add_argument("--nodes", choices=[*KINDS], default="1", help="TUTTI_NODES")
     parser.add_argument("--only", metavar="COLLECTIVE", help="one of them, such as Alltoall")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes")
     parser.add_argument("--rate", default="", help="of each host's link, as tc says it: 1gbit")
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args()
-    record = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate}
-    record |= {"turns": options.turns, "seconds": options.seconds, "runs": []}
+    add_results_option(parser)
+
+
+def record(options: argparse.Namespace) -> int:
+    kept = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate}
+    kept |= {"turns": options.turns, "seconds": options.seconds, "runs": []}
     words = [
         max(options.turns, 1),
         options.seconds,
@@ -118,13 +115,9 @@ def main() -> int:
                     variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}
                     points = measure(cluster, mpi, layout, variables, words)
                     run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
-                    record["runs"].append(run | {"points": points})
+                    kept["runs"].append(run | {"points": points})
     kind = KINDS[options.nodes]
     kind += f"-{options.only.lower()}" if options.only else ""
     kind += f"-{options.rate}" if options.rate else ""
-    print(write(options.results, kind, record, page(record)))
+    print(write(options.results, kind, kept, page(kept)))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

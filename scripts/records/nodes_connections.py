@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records which TCP connections collectives open between the rig's hosts, bare and with Tutti.
-
-connections.py
-    writes results/DATE-MACHINE-nodes-connections.md
+"""Which TCP connections collectives open between the rig's hosts, bare and with Tutti.
 
 Times play no part, so other work on the machine does no harm.
 """
@@ -10,21 +7,20 @@ Times play no part, so other work on the machine does no harm.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster import Cluster
-from hosts import INTERFACE
-from launchers import Layout
-from records import machine
-from records.recording import head
-from rig import ROOT
+from rig.cluster import Cluster
+from rig.hosts import INTERFACE
+from rig.launchers import Layout
 from rig.mpis import INTEL, LIBRARY, MPICH, OPENMPI, Mpi
 from rig.text import size_text
+
+from records import machine
+from records.recording import add_results_option, head
 
 INIT = "MPI_Init"
 # In these leaders alone send, each the lowest rank of its host; in one of them the two lowest.
@@ -200,7 +196,7 @@ def page(record: dict[str, Any], runs: list[Run]) -> str:
         "# TCP connections between the rig's hosts, the MPI alone and Tutti",
         "",
         f"{record['date']}, commit {record['commit']}, {where['cpu']}, {where['cores']} cores. To"
-        " repeat it, run `.venv/bin/python tests/cluster/connections.py`.",
+        " repeat it, run `.venv/bin/python scripts/record.py nodes-connections`.",
         "",
         "A figure is how many connections between ranks of different hosts are new at a point. In"
         " brackets: how many of them the host has that has the most. The launcher's own are left"
@@ -245,10 +241,11 @@ def measure(cluster: Cluster, name: str, layout: Layout) -> Run:
     return Run(name, layout, ways, beginning, alone)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--results", type=Path, default=ROOT / "results")
-    options = parser.parse_args()
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_results_option(parser)
+
+
+def record(options: argparse.Namespace) -> int:
     start = head(machine.describe())
     runs: list[Run] = []
     with Cluster(hosts=4) as cluster:
@@ -260,7 +257,3 @@ def main() -> int:
     (options.results / name).write_text(page(start, runs))
     print(f"Written to {options.results / name}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

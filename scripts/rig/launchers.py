@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hosts import INTERFACE
+from rig.hosts import INTERFACE
 from rig.mpis import Mpi
 
 STAND_IN = str(Path(__file__).resolve().parent / "stand_in_ssh")

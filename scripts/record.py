@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures what Tutti must reach, and writes it to results/.
+"""Measures what Tutti reaches, and writes it to results/.
 
-Run it alone on a quiet machine. Each subcommand is a module of scripts/records.
+Run it alone on a quiet machine. Each subcommand is a module of scripts/records. It adds its own
+ending to the names of the files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from records import (
     nonblocking,
     openmpi6,
 )
+from rig.cluster import NoCluster
 
 RECORDS = {
     "blocking": blocking,
@@ -45,7 +47,11 @@ def main() -> int:
         module.add_options(command)
         command.set_defaults(record=module.record)
     given = parser.parse_args()
-    return given.record(given)
+    try:
+        return given.record(given)
+    except NoCluster as missing:
+        print(f"record.py: {missing}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

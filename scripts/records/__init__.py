@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measurements that are kept in results/. scripts/record.py is the way in.
 
-`blocking`, `collectives`, `nonblocking` and `applications` measure, a subcommand each. `bars` says
-what the first three must reach. `recording` and `report` write it down.
+Each subcommand is a module. Those of one machine are `blocking`, `collectives`, `nonblocking`,
+`applications` and `openmpi6`; `bars` says what the first three must reach. Those between hosts of
+namespaces begin with `nodes`. `recording` and `report` write it down.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collectives between the rig's hosts, the MPI's and Tutti's by turns in one job.
+"""Compares collectives between the rig's hosts, the MPI's and Tutti's by turns in one job.
 
-It writes -nodes, or -nodes-auto and -nodes-control; with --only -nodes-alltoall, with --rate
--nodes-1gbit.
+Names of files end with -nodes, or -nodes-auto and -nodes-control; with --only Alltoall they end
+with -nodes-alltoall, with --rate 1gbit with -nodes-1gbit.
 
 With --nodes 0 both sides are the MPI's, and -nodes-control says by how much such figures differ.
 MPIs that spin for each other's cores are left out then.
@@ -55,17 +55,17 @@ def mean(ratios: list[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def page(record: dict) -> str:
+def page(kept: dict) -> str:
     lines = [
         "# Collectives between the rig's hosts, the MPI alone over Tutti"
-        f" (TUTTI_NODES={record['nodes']})",
+        f" (TUTTI_NODES={kept['nodes']})",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
-        f" {record['machine']['cores']} cores."
-        + (f" Each host's link carries {record['rate']}/s." if record["rate"] else "")
+        f"{kept['date']}, commit {kept['commit']}, {kept['machine']['cpu']},"
+        f" {kept['machine']['cores']} cores."
+        + (f" Each host's link carries {kept['rate']}/s." if kept["rate"] else "")
         + " Times in us: the MPI's, Tutti's, and how many times as fast that is.",
     ]
-    for run in record["runs"]:
+    for run in kept["runs"]:
         ratios = [bare / tutti for name, _, bare, tutti in run["points"] if "-" not in name]
         lines += [
             "",
@@ -94,30 +94,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_results_option(parser)
 
 
-def record(options: argparse.Namespace) -> int:
-    kept = {**head(machine.describe()), "nodes": options.nodes, "rate": options.rate}
-    kept |= {"turns": options.turns, "seconds": options.seconds, "runs": []}
+def record(given: argparse.Namespace) -> int:
+    kept: dict = {**head(machine.describe()), "nodes": given.nodes, "rate": given.rate}
+    kept |= {"turns": given.turns, "seconds": given.seconds, "runs": []}
     words = [
-        max(options.turns, 1),
-        options.seconds,
-        options.only or "all",
-        *options.sizes.split(","),
+        max(given.turns, 1),
+        given.seconds,
+        given.only or "all",
+        *given.sizes.split(","),
     ]
-    with Cluster(4, options.rate) as cluster:
-        for layout in LAYOUTS[:1] if options.rate else LAYOUTS:
+    with Cluster(4, given.rate) as cluster:
+        for layout in LAYOUTS[:1] if given.rate else LAYOUTS:
             for settings, mpis in SETTINGS.items():
                 for mpi in [each for each in MAIN if each.name in mpis]:
-                    if options.rate and settings != BEST[mpi.name]:
+                    if given.rate and settings != BEST[mpi.name]:
                         continue
-                    if options.nodes == "0" and layout is LAYOUTS[0] and settings == SPINNING:
+                    if given.nodes == "0" and layout is LAYOUTS[0] and settings == SPINNING:
                         continue
                     print(f"{mpi.name}, {settings}, {layout} ranks", flush=True)
-                    variables = {"TUTTI_NODES": options.nodes, **mpis[mpi.name]}
+                    variables = {"TUTTI_NODES": given.nodes, **mpis[mpi.name]}
                     points = measure(cluster, mpi, layout, variables, words)
                     run = {"mpi": mpi.name, "settings": settings, "layout": str(layout)}
                     kept["runs"].append(run | {"points": points})
-    kind = KINDS[options.nodes]
-    kind += f"-{options.only.lower()}" if options.only else ""
-    kind += f"-{options.rate}" if options.rate else ""
-    print(write(options.results, kind, kept, page(kept)))
+    kind = KINDS[given.nodes]
+    kind += f"-{given.only.lower()}" if given.only else ""
+    kind += f"-{given.rate}" if given.rate else ""
+    print(write(given.results, kind, kept, page(kept)))
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole applications between the rig's hosts, bare and under Tutti by turns.
+"""Times whole applications between the rig's hosts, bare and under Tutti by turns.
 
 They are those of scripts/apps (make record-apps installs them), on Debian's Open MPI. It is told to
 yield its core in a wait, as the hosts share this machine's cores. With --only nothing is written.

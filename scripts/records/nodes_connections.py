@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which TCP connections collectives open between the rig's hosts, bare and with Tutti.
+"""Counts the TCP connections that collectives open between the rig's hosts, bare and with Tutti.
 
 Times play no part, so other work on the machine does no harm.
 """
@@ -190,12 +190,12 @@ def table(layout: Layout, columns: dict[str, dict[str, list[Pair]]]) -> list[str
     return lines
 
 
-def page(record: dict[str, Any], runs: list[Run]) -> str:
-    where = record["machine"]
+def page(kept: dict[str, Any], runs: list[Run]) -> str:
+    where = kept["machine"]
     lines = [
         "# TCP connections between the rig's hosts, the MPI alone and Tutti",
         "",
-        f"{record['date']}, commit {record['commit']}, {where['cpu']}, {where['cores']} cores. To"
+        f"{kept['date']}, commit {kept['commit']}, {where['cpu']}, {where['cores']} cores. To"
         " repeat it, run `.venv/bin/python scripts/record.py nodes-connections`.",
         "",
         "A figure is how many connections between ranks of different hosts are new at a point. In"
@@ -245,7 +245,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_results_option(parser)
 
 
-def record(options: argparse.Namespace) -> int:
+def record(given: argparse.Namespace) -> int:
     start = head(machine.describe())
     runs: list[Run] = []
     with Cluster(hosts=4) as cluster:
@@ -254,6 +254,7 @@ def record(options: argparse.Namespace) -> int:
                 print(f"{name}, {layout} ranks", flush=True)
                 runs.append(measure(cluster, name, layout))
     name = machine.file_name(start["machine"]) + "-nodes-connections.md"
-    (options.results / name).write_text(page(start, runs))
-    print(f"Written to {options.results / name}")
+    given.results.mkdir(parents=True, exist_ok=True)
+    (given.results / name).write_text(page(start, runs))
+    print(f"Written to {given.results / name}")
     return 0

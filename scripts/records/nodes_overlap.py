@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of nonblocking collectives between the rig's hosts goes on in the background.
+"""Measures how much of nonblocking collectives goes on in the background, between the rig's hosts.
 
 Two hosts of a rank each. A rank is bound to one core, so that its progress thread has the other one
 for itself. Run it alone.
@@ -36,12 +36,12 @@ def measure(cluster: Cluster, mpi: Mpi, rounds: int) -> list[list[str]]:
     return [line for line in lines if len(line) == 8]
 
 
-def page(record: dict) -> str:
+def page(kept: dict) -> str:
     lines = [
         "# Nonblocking collectives between two of the rig's hosts, in the background",
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
-        f" {record['machine']['cores']} cores. A rank on each host, MPI_THREAD_MULTIPLE,"
+        f"{kept['date']}, commit {kept['commit']}, {kept['machine']['cpu']},"
+        f" {kept['machine']['cores']} cores. A rank on each host, MPI_THREAD_MULTIPLE,"
         " a core of its own for the progress thread; Open MPI and Intel MPI told to"
         " yield. us, medians of the slower rank: the call, the call with its MPI_Wait, and that"
         " with a sleep in between, in place of a computation. Hidden: the part of the shorter of"
@@ -50,7 +50,7 @@ def page(record: dict) -> str:
         "| MPI | collective | bytes | | the call | with Wait | with a sleep | the sleep | hidden |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for run in record["runs"]:
+    for run in kept["runs"]:
         for name, size, side, *times in run["points"]:
             lines.append(f"| {' | '.join([run['mpi'], name, size, side, *times])} |")
     return "\n".join(lines) + "\n"
@@ -61,12 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_results_option(parser)
 
 
-def record(options: argparse.Namespace) -> int:
+def record(given: argparse.Namespace) -> int:
     kept: dict = {**head(machine.describe()), "runs": []}
     with Cluster(hosts=2) as cluster:
         for mpi in MAIN:
             print(mpi.name, flush=True)
-            points = measure(cluster, mpi, options.rounds)
+            points = measure(cluster, mpi, given.rounds)
             kept["runs"].append({"mpi": mpi.name, "points": points})
-    print(write(options.results, "-nodes-overlap", kept, page(kept)))
+    print(write(given.results, "-nodes-overlap", kept, page(kept)))
     return 0

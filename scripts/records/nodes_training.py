@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""examples/digits between two of the rig's hosts, bare and under Tutti by turns.
+"""Times examples/digits between two of the rig's hosts, bare and under Tutti by turns.
 
 Two hosts of a rank each, bound to a core, so that its progress thread has another one. With two
 cores in all that is the other host's, whose rank it disturbs. Run it alone.
@@ -30,22 +30,22 @@ def train(cluster: Cluster, mpi: Mpi, words: list[str], tutti: bool) -> dict[str
     return parse_values(iter(result.output.splitlines()))
 
 
-def page(record: dict) -> str:
+def page(kept: dict) -> str:
     lines = [
         "# Training between two of the rig's hosts, sums"
-        + (" in blocking calls" if record["blocking"] else " in the background"),
+        + (" in blocking calls" if kept["blocking"] else " in the background"),
         "",
-        f"{record['date']}, commit {record['commit']}, {record['machine']['cpu']},"
-        f" {record['machine']['cores']} cores. `{record['words']}` on two hosts of a rank each,"
-        f" whose links carry {record['rate']}/s; TUTTI_NODES unset; Open MPI and Intel MPI told to"
+        f"{kept['date']}, commit {kept['commit']}, {kept['machine']['cpu']},"
+        f" {kept['machine']['cores']} cores. `{kept['words']}` on two hosts of a rank each,"
+        f" whose links carry {kept['rate']}/s; TUTTI_NODES unset; Open MPI and Intel MPI told to"
         " yield."
-        f" Seconds, medians of {record['pairs']} runs by turns, and the median of the ratios, bare"
+        f" Seconds, medians of {kept['pairs']} runs by turns, and the median of the ratios, bare"
         " over Tutti. The weights are the same bits.",
         "",
         "| MPI | bare | Tutti | | in the sums and their waits: bare | Tutti |",
         "|---|---|---|---|---|---|",
     ]
-    for run in record["runs"]:
+    for run in kept["runs"]:
         bare, tutti = ([seconds(one["time"]) for one in run[side]] for side in ("bare", "tutti"))
         ratio = statistics.median(a / b for a, b in zip(bare, tutti, strict=True))
         waits = [
@@ -68,23 +68,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_results_option(parser)
 
 
-def record(options: argparse.Namespace) -> int:
-    arguments = ["--epochs", options.epochs, "--hidden", options.hidden]
-    arguments += [] if options.blocking else ["--overlap"]
+def record(given: argparse.Namespace) -> int:
+    arguments = ["--epochs", given.epochs, "--hidden", given.hidden]
+    arguments += [] if given.blocking else ["--overlap"]
     words = [*digits_words(sys.executable), *arguments]
-    said = {"words": " ".join(words[1:]), "rate": options.rate, "pairs": options.pairs}
-    said["blocking"] = options.blocking
+    said = {"words": " ".join(words[1:]), "rate": given.rate, "pairs": given.pairs}
+    said["blocking"] = given.blocking
     kept: dict = {**head(machine.describe()), **said, "runs": []}
-    with Cluster(2, options.rate) as cluster:
+    with Cluster(2, given.rate) as cluster:
         for mpi in MAIN:
             print(mpi.name, flush=True)
             run: dict = {"mpi": mpi.name, "bare": [], "tutti": []}
-            for _ in range(options.pairs):
+            for _ in range(given.pairs):
                 run["bare"].append(train(cluster, mpi, words, False))
                 run["tutti"].append(train(cluster, mpi, words, True))
             if len({one["weights"] for side in ("bare", "tutti") for one in run[side]}) != 1:
                 raise SystemExit(f"{mpi.name}: the weights differ: {run}")
             kept["runs"].append(run)
-    name = "-nodes-training" + ("-blocking" if options.blocking else "")
-    print(write(options.results, name, kept, page(kept)))
+    name = "-nodes-training" + ("-blocking" if given.blocking else "")
+    print(write(given.results, name, kept, page(kept)))
     return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hosts themselves: process 1 of the rig's own namespaces, started by cluster.py.
+"""The hosts themselves: process 1 of the rig's own namespaces, started by rig/cluster.py.
 
-It makes the hosts and runs what it is asked to: by cluster.py through the socket at its standard
-input, by the hosts' stand_in_ssh through a socket in the file system. When cluster.py ends, however
+It makes the hosts and runs what it is asked to: by rig/cluster.py through the socket at its standard
+input, by the hosts' stand_in_ssh through a socket in the file system. When the former ends, however
 it does, that standard input ends; so does this process, and the kernel ends all that is in its
 namespaces, and them.
 
@@ -190,7 +190,7 @@ def serve_rig(hosts: dict[str, Host], control: socket.socket) -> None:
         over = os.pidfd_open(job.pid)
         ready, _, _ = select.select([over, control.fileno()], [], [], request["limit_s"])
         os.close(over)
-        if control.fileno() in ready:  # cluster.py has ended
+        if control.fileno() in ready:  # rig/cluster.py has ended
             return
         code = job.wait() if ready else None
         sweep(hosts)

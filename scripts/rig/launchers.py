@@ -28,7 +28,7 @@ class Layout:
         return "+".join(map(str, self.counts)) + (" cyclic" if self.cyclic else "")
 
     def options(self) -> list[str]:
-        """Of cluster.py."""
+        """Of scripts/cluster.py."""
         if not self.cyclic:
             return ["--layout", "+".join(map(str, self.counts))]
         per_host = ["--hosts", str(len(self.counts)), "--per-host", str(self.counts[0])]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from rig.cluster import Cluster
@@ -15,11 +14,7 @@ from rig.launchers import Layout
 from rig.mpis import LIBRARY, Mpi
 from rig.peak import Peak
 
-SHORT = Layout((2, 2))
-UNEQUAL = Layout((3, 2, 1))
-CYCLIC = Layout((2, 2), cyclic=True)
 ALONE = Layout((1, 1))
-LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 
 # Each MPI is told to give cores away, as it takes each host for a machine of its own: what takes
 # minutes without it takes a second. HAN, a component of Open MPI, hangs and has wrong results where
@@ -39,21 +34,9 @@ BOUND = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"'
 SERVED = {"LD_PRELOAD": str(LIBRARY), "TUTTI_NODES": "1"}
 
 
-def lines_of(output: str) -> list[str]:
-    """The lines of a run, but one: Open MPI's launcher may come too late to make its child a group
-    of its own, and says so."""
-    return [line for line in output.splitlines() if "Warning: setpgid(" not in line]
-
-
 def variables(mpi: Mpi, **options: str) -> dict[str, str]:
     """Those of the ranks."""
     return {**QUIRKS.get(mpi.name, {}), **SERVED, **options}
-
-
-def changed_on(ranks: str, change: str) -> Sequence[str]:
-    """What starts a program so that `change`, of the shell, is made on these ranks: "0|3"."""
-    script = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in {ranks}) {change};; esac; exec "$@"'
-    return ["sh", "-c", script, "sh"]
 
 
 def start(

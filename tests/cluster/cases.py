@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which MPIs and layouts a test runs on, in each `make test` and with `--whole`."""
+"""What the tests have in common: layouts, the cases of each `make test` and of `--whole`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from rig.launchers import Layout
 from rig.mpis import MAIN, MPICH
+from rig.spanning import ALONE
+
+SHORT = Layout((2, 2))
+UNEQUAL = Layout((3, 2, 1))
+CYCLIC = Layout((2, 2), cyclic=True)
+LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 
 SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 # All main MPIs, of which one makes a short form.
@@ -35,3 +41,15 @@ def layout_cases(
         for first in firsts
         for layout in layouts
     ]
+
+
+def lines_of(output: str) -> list[str]:
+    """The lines of a run, but one: Open MPI's launcher may come too late to make its child a group
+    of its own, and says so."""
+    return [line for line in output.splitlines() if "Warning: setpgid(" not in line]
+
+
+def changed_on(ranks: str, change: str) -> Sequence[str]:
+    """What starts a program so that `change`, of the shell, is made on these ranks: "0|3"."""
+    script = f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in {ranks}) {change};; esac; exec "$@"'
+    return ["sh", "-c", script, "sh"]

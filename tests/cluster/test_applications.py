@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from apps.app import App, Failed
 from apps.table import APPS
+from cases import SHORT
 from records.nodes_applications import starting
 from rig.cluster import Cluster
 from rig.launchers import Layout
-from rig.spanning import SHORT
 
 LAYOUTS = [SHORT, Layout((2, 1, 1))]
 

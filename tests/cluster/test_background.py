@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL
+from cases import SEVERAL, SHORT, changed_on
 from rig.cluster import Cluster
 from rig.jobs import Run
 from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from rig.spanning import ALONE, BOUND, SHORT, changed_on, start, variables
+from rig.spanning import ALONE, BOUND, start, variables
 from suite_of_mpi4py import compare
 
 pytestmark = pytest.mark.skipif(

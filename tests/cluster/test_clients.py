@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,13 +19,14 @@ from typing import Any
 import imb
 import pytest
 import scalapack
+from cases import SHORT, UNEQUAL
 from rig import ROOT
 from rig.cluster import Cluster
 from rig.examples import asp_words, compile_asp, digits_words, parse_values
 from rig.jobs import Run
 from rig.launchers import Layout
 from rig.mpis import DEBIAN_MPICH, DEBIAN_OPENMPI, INTEL, MAIN, MPICH, OPENMPI, Mpi
-from rig.spanning import SHORT, UNEQUAL, start
+from rig.spanning import start
 from rig.wheels import mpis
 from suite_of_mpi4py import compare
 
@@ -119,16 +121,19 @@ def scalapack_cases() -> list[object]:
 
 
 def start_until_finalize(
-    cluster: Cluster, layout: Layout, mpi: Mpi, *arguments: Any, **options: Any
+    cluster: Cluster, layout: Layout, mpi: Mpi, *arguments: Any, limit_s: float, **options: Any
 ) -> Run:
-    """Of Debian's MPICH a run also counts that did all but end.
+    """Of Debian's MPICH a run also counts whose own MPI_Finalize did not end (docs/mpi.md).
 
-    One rank then waits in MPI_Finalize for a connection to close, and the others for that rank: in
-    6 of 10 bare runs of a program that calls MPI_Alltoall and MPI_Barrier, on 2 + 2 ranks.
+    Rank 0 writes Tutti's report when all ranks have come to MPI_Finalize. What Tutti does after
+    that is not seen then.
     """
-    run = start(cluster, layout, mpi, *arguments, **options)
+    run = start(cluster, layout, mpi, *arguments, limit_s=limit_s, **options)
     did_all = "END OF TESTS" in run.output and run.calls
-    return replace(run, code=0) if mpi is DEBIAN_MPICH and run.code == -1 and did_all else run
+    if mpi is DEBIAN_MPICH and run.seconds >= limit_s and did_all:
+        warnings.warn(f"MPI_Finalize of {mpi.name} did not end", stacklevel=1)
+        return replace(run, code=0)
+    return run
 
 
 @pytest.mark.parametrize(("mpi", "layout", "program"), scalapack_cases())

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL, layout_cases
+from cases import LAYOUTS, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, Mpi
-from rig.spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, changed_on, variables
+from rig.spanning import ALONE, variables
 
 CASES = layout_cases(MAIN, LAYOUTS, lambda mpi, layout: mpi is MPICH and layout is SHORT)
 # Algorithms between nodes that options ask for: for large calls, and for small ones, whatever the

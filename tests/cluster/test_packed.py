@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import CYCLIC, SHORT, UNEQUAL, changed_on
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import MAIN, MPICH, Mpi
-from rig.spanning import CYCLIC, SHORT, UNEQUAL, changed_on, variables
+from rig.spanning import variables
 
 LONGEST = 4096  # of blocks that are packed
 SIZES = (8, 64, 2400, 4096, 4800)  # of packed.cc

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import CYCLIC, SHORT, UNEQUAL, changed_on
 from rig.cluster import Cluster
 from rig.mpis import MAIN, Mpi
-from rig.spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
+from rig.spanning import ALONE, variables
 
 mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 CHOSEN = re.compile(

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from cases import CYCLIC, SHORT
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import MAIN, Mpi
-from rig.spanning import CYCLIC, SHORT, variables
+from rig.spanning import variables
 
 
 def growth(cluster: Cluster, mpi: Mpi, layout: Layout, *words: str) -> dict[str, int]:

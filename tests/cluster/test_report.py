@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL
+from cases import SEVERAL, changed_on
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
-from rig.spanning import changed_on
 
 LONG = 8
 COUNTS = (1, 1000, 10000, 300000)  # of sums.cc

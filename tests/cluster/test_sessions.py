@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import SEVERAL, whole_mpis
+from cases import LAYOUTS, SEVERAL, SHORT, UNEQUAL, whole_mpis
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
-from rig.spanning import LAYOUTS, SHORT, UNEQUAL, variables
+from rig.spanning import variables
 
 # What sessions.cc does, and the MPIs that can do it when they are bare.
 LIVES = {

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL, layout_cases, whole_mpis
+from cases import LAYOUTS, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases, lines_of, whole_mpis
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import INTEL, MAIN, MPICH, OPENMPI, Mpi
-from rig.spanning import ALONE, LAYOUTS, SHORT, UNEQUAL, changed_on, lines_of, variables
+from rig.spanning import ALONE, variables
 
 # What spans.cc does, and what of it makes a short form.
 PROGRAMS = {

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import layout_cases
+from cases import SHORT, UNEQUAL, layout_cases, lines_of
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import DEBIAN_MPICH, LIBRARY, MAIN, OTHERS, Mpi
-from rig.spanning import ALONE, SHORT, UNEQUAL, lines_of, variables
+from rig.spanning import ALONE, variables
 
 LAYOUTS = [
     SHORT,

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import SEVERAL, layout_cases
+from cases import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
-from rig.spanning import ALONE, CYCLIC, SHORT, UNEQUAL, changed_on, variables
+from rig.spanning import ALONE, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
 NOT_MET = "its members have not met on this communicator"

@@ -9,7 +9,7 @@
 
 namespace tutti::coll::leaders {
 
-// What it weighs whether blocks of a Gather or Scatter go along a tree of the nodes.
+// What decides whether blocks of a Gather or Scatter go along a tree of the nodes.
 struct Passing {
   std::size_t start_bytes;                          // as many bytes are sent while a message starts
   std::size_t hop_starts = limits::hop_starts;      // a message takes as long as so many starts

@@ -53,8 +53,8 @@ Task scatter(Members<F, W>& all, const Work& work) {
 }
 
 // Where ranks share cores, a row of Scatters takes as long as its root takes to send: the others
-// have no less of the cores than it has. So messages that wait for each other cost only their
-// starts there, and bytes that others pass on cost the root no more than its own.
+// have no less of the cores than it has. It sends as many bytes either way. So a tree pays if they
+// take less time than the messages that it saves the root take to start.
 [[nodiscard]] inline Passing passing_of_scatter(const Way& way) {
   if (way.shares_cores) return {start_bytes(way), 1, 1};
   return {way.start_bytes};

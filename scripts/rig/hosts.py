@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The hosts themselves: process 1 of the rig's own namespaces, started by rig/cluster.py.
 
-It makes the hosts and runs what it is asked to: by rig/cluster.py through the socket at its standard
-input, by the hosts' stand_in_ssh through a socket in the file system. When the former ends, however
-it does, that standard input ends; so does this process, and the kernel ends all that is in its
-namespaces, and them.
+It makes the hosts and runs what it is asked to: by rig/cluster.py through the socket at its
+standard input, by the hosts' stand_in_ssh through a socket in the file system. When the former
+ends, however it does, that standard input ends. So does this process then, and the kernel ends all
+that is in its namespaces, and them.
 
     hosts.py RATE NAME...
 

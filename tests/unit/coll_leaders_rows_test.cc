@@ -207,6 +207,22 @@ TEST(SmallBlocks, PassNodesWhereThatSavesTime) {
   EXPECT_FALSE(does(4096, 1, limits::most_packed_bytes));
 }
 
+// No rank needs memory for blocks of an Allgather that have no gaps if each node has one rank.
+TEST(PassedRound, TakesEachBlockByItself) {
+  const fabric::NodeMap alone(std::vector<std::int32_t>{1, 2, 3}, 0);
+  const fabric::NodeMap in_order(std::vector<std::int32_t>{1, 1, 2, 2}, 0);
+  const fabric::NodeMap in_turn(std::vector<std::int32_t>{1, 2, 1, 2}, 0);
+  const auto does = [](const fabric::NodeMap& map, std::size_t bytes) {
+    std::vector<coll::Block> blocks(static_cast<std::size_t>(map.size()),
+                                    {nullptr, bytes, nullptr});
+    return coll::leaders::goes_by_block(map, {}, blocks);
+  };
+  EXPECT_TRUE(does(alone, 1));
+  EXPECT_TRUE(does(in_turn, limits::least_run_bytes));
+  EXPECT_FALSE(does(in_turn, limits::least_run_bytes - 1));
+  EXPECT_FALSE(does(in_order, limits::least_run_bytes));
+}
+
 // Where log2 N messages in turn take less time than N - 1 at once.
 TEST(Halving, PaysOnManyNodesAndWhereRanksShareCores) {
   const auto pays = [](int nodes, std::size_t bytes, const coll::leaders::Way& way = {}) {

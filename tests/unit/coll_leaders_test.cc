@@ -365,6 +365,16 @@ TEST(LeadersServe, OnlyWhatTheyCan) {
     EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
     EXPECT_TRUE(coll::leaders::serves(in_order, each, ordered));
   }
+  const fabric::NodeMap listed(std::vector<std::int32_t>(limits::most_listed_ranks, 1), 0);
+  const fabric::NodeMap crowded(std::vector<std::int32_t>(limits::most_listed_ranks + 1, 1), 0);
+  for (const Collective each : {Collective::gather, Collective::scatter, Collective::allgatherv,
+                                Collective::alltoall, Collective::reduce_scatter_block}) {
+    EXPECT_TRUE(coll::leaders::serves(listed, each, sum));
+    EXPECT_FALSE(coll::leaders::serves(crowded, each, sum));
+  }
+  for (const Collective each :
+       {Collective::barrier, Collective::bcast, Collective::allreduce, Collective::scan})
+    EXPECT_TRUE(coll::leaders::serves(crowded, each, sum));
   for (const Collective each : {Collective::reduce_scatter, Collective::reduce_scatter_block}) {
     EXPECT_TRUE(coll::leaders::serves(in_turn, each, sum));
     EXPECT_TRUE(coll::leaders::serves(in_turn, each, user));

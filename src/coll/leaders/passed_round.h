@@ -8,10 +8,20 @@
 
 namespace tutti::coll::leaders {
 
-// As one rank has them. A run is what one message has. Where the ranks of each node follow each
-// other, or a block is short, it is all of a leader's part of a node's blocks, else what the leader
-// has of one block. A run goes from where it lies to where it is to lie. A rank whose runs lie in
-// several places needs memory: for the blocks of two nodes in turn, or for all if they are fewer.
+// Whether a run, which is what one message has, is of one block. Else it is all of a leader's part
+// of a node's blocks: where the ranks of a node that has several follow each other, or a block is
+// short.
+[[nodiscard]] inline bool goes_by_block(const NodeMap& map, const Way& way,
+                                        std::span<const Block> blocks) {
+  const auto is_short = [&](const Block& block) {
+    return block.bytes > 0 && block.bytes < way.run_bytes;
+  };
+  return map.largest() == 1 || (!map.in_order() && std::ranges::none_of(blocks, is_short));
+}
+
+// As one rank has them. A run goes from where it lies to where it is to lie. A rank whose runs lie
+// in several places needs memory: for the blocks of two nodes in turn, or for all if they are
+// fewer.
 template <Fabric F, Wire W>
 class PassedRound {
  public:
@@ -24,11 +34,7 @@ class PassedRound {
         mean_(packed.bytes() / static_cast<std::size_t>(all.map.nodes())),
         leaders_(leaders_of(all.map, all.way, mean_, all.way.block_part_bytes)),
         parts_(all.way, 1, mean_, leaders_),
-        by_block_(!all.map.in_order() &&
-                  std::ranges::none_of(blocks,
-                                       [&](const Block& block) {
-                                         return block.bytes > 0 && block.bytes < all.way.run_bytes;
-                                       })),
+        by_block_(goes_by_block(all.map, all.way, blocks)),
         straight_(packed.as_they_lie()),
         blocks_lie_(by_block_ &&
                     std::ranges::all_of(blocks, [](const Block& b) { return !b.layout; })) {

@@ -129,6 +129,7 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
                               .element_bytes = sizeof agreed[0],
                               .kernel = reduce::find(op, reduce::Type::u64)};
     if (!ask(collective, work, question)) return nullptr;
+    (void)across_->sent();  // it is no call of the program
     if (const auto result = contest.decide(agreed); result && rank() == 0)
       log::info("MPI_%s of %zu bytes between nodes: the MPI takes %.1f us, Tutti %.1f",
                 tutti::name_of(collective), work.bytes(), result->mpi_ns / 1e3,

@@ -111,7 +111,7 @@ bool ErrorReporter::find_mixup() {
   // either kind, this rank included, looks at one of them.
   for (std::size_t i = static_cast<std::size_t>(rank_); i < desks_.size(); i += members_.size())
     desks_[i]->fail(segment::Ending::broken);
-  return true;
+  return is_mixup_ = true;
 }
 
 void ErrorReporter::tell_mismatch(int peer, std::uint64_t theirs) {

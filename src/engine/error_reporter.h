@@ -58,6 +58,8 @@ class ErrorReporter {
     return error_code_ == ErrorCode::none ? ErrorCode::peer_error : error_code_;
   }
   [[nodiscard]] fabric::Emergencies emergencies();
+  // Whether the error was one of find_mixup(), so that it concerns both kinds of collectives.
+  [[nodiscard]] bool is_mixup() const { return is_mixup_; }
 
  private:
   [[nodiscard]] int world_rank(int member) const;
@@ -96,6 +98,7 @@ class ErrorReporter {
   fabric::Step (*first_step_)(const void*);
   fabric::Step (*last_step_)(const void*);
   ErrorCode error_code_ = ErrorCode::none;
+  bool is_mixup_ = false;
   std::optional<Mixup> suspicion_;
   std::chrono::steady_clock::time_point suspected_;
 };

@@ -326,6 +326,7 @@ ErrorCode TeamMember::fail(Collective collective, const coll::Work& work) {
   const ErrorCode error_code = reporter_.error_code();
   if (across_ != nullptr) {  // members on other nodes could not agree on what to leave to the MPI
     across_->end(tells(error_code));
+    if (reporter_.is_mixup()) across_->call_off();
     leaving_.lose();
     return told(error_code);
   }
@@ -399,8 +400,10 @@ void TeamMember::fall(Pending& first) {
   first.error_code = background_->reporter.error_code();
   Leaving& leaving = background_->leaving;
   const bool truncated = first.error_code == ErrorCode::truncated;
-  if (across_ != nullptr)  // as in fail()
+  if (across_ != nullptr) {  // as in fail()
     background_->queue.end_messages(tells(first.error_code));
+    if (background_->reporter.is_mixup()) across_->call_off();
+  }
   if (first.error_code == ErrorCode::lost || across_ != nullptr)
     leaving.break_off(first.number);
   else

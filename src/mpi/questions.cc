@@ -68,21 +68,18 @@ void Questions<H>::remove(const CallLog& log) {
 
 template <class H>
 void Questions<H>::ask(int rank, const CallLog& log) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(talking_);
   const std::uint64_t number = log.number();
   send(rank, {log.name(), number, log.call(number), log.blocking() ? 1U : 0U, 0});
 }
 
 template <class H>
 void Questions<H>::look() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const std::unique_lock lock(talking_, std::try_to_lock);
   if (!lock) return;  // another thread does
   forget_sent();
-  while (receive()) {
-  }
-  std::erase_if(heard_, [this](const Heard& heard) { return settle(heard); });
-  keep_last(heard_, most_heard);
-  keep_last(answers_, most_answers);
+  while (const std::optional<Heard> heard = receive()) keep(*heard);
+  for (const Heard& each : settle()) send(each.rank, each.message);
 }
 
 template <class H>
@@ -113,21 +110,26 @@ void Questions<H>::forget_sent() {
 }
 
 template <class H>
-bool Questions<H>::receive() {
+std::optional<typename Questions<H>::Heard> Questions<H>::receive() {
   AnyStatus status;
   int there = 0;
   if (native_.iprobe(any_source(native_.family), tag_, comm_, &there, &status) != 0 || there == 0)
-    return false;
+    return {};
   // Not from anybody: on MPICH 5.0.2 (UCX over TCP) that receive does not end.
   const int from = status_layout(native_.family).source_of(&status);
   Message message{};
   H request{};
   if (native_.irecv(&message, sizeof message, native_.byte, from, tag_, comm_, &request) != 0)
-    return false;
+    return {};
   for (int over = 0; over == 0;)
-    if (native_.test(&request, &over, &status) != 0) return false;
-  (message.answers != 0 ? answers_ : heard_).push_back({from, message});
-  return true;
+    if (native_.test(&request, &over, &status) != 0) return {};
+  return Heard{from, message};
+}
+
+template <class H>
+void Questions<H>::keep(const Heard& heard) {
+  const std::lock_guard lock(mutex_);
+  (heard.message.answers != 0 ? answers_ : heard_).push_back(heard);
 }
 
 template <class H>
@@ -147,22 +149,21 @@ std::uint64_t Questions<H>::ended_call(const Message& message) const {
 }
 
 template <class H>
-void Questions<H>::answer(const Heard& heard, std::uint64_t mine) {
-  if (mine == 0 || mine == heard.message.call) return;
-  Message message = heard.message;
-  message.call = mine;
-  message.answers = 1;
-  send(heard.rank, message);
-}
-
-template <class H>
-bool Questions<H>::settle(const Heard& heard) {
-  const CallLog* log = log_of(heard.message);
-  if (log != nullptr && log->number() < heard.message.number) return false;
-  const std::uint64_t mine =
-      log != nullptr ? log->call(heard.message.number) : ended_call(heard.message);
-  answer(heard, mine);
-  return log != nullptr || mine != 0;
+std::vector<typename Questions<H>::Heard> Questions<H>::settle() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Heard> replies;
+  std::erase_if(heard_, [&](const Heard& heard) {
+    const auto& [rank, message] = heard;
+    const CallLog* log = log_of(message);
+    if (log != nullptr && log->number() < message.number) return false;
+    const std::uint64_t mine = log != nullptr ? log->call(message.number) : ended_call(message);
+    if (mine != 0 && mine != message.call)
+      replies.push_back({rank, {message.name, message.number, mine, message.blocking, 1}});
+    return log != nullptr || mine != 0;
+  });
+  keep_last(heard_, most_heard);
+  keep_last(answers_, most_answers);
+  return replies;
 }
 
 template class Questions<int>;

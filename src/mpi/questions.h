@@ -123,13 +123,13 @@ class Questions {
 
   void send(int rank, const Message& message);
   void forget_sent();
-  [[nodiscard]] bool receive();
+  [[nodiscard]] std::optional<Heard> receive();
+  void keep(const Heard& heard);
   [[nodiscard]] const CallLog* log_of(const Message& message) const;
   // What a call was of a communicator that is no more; 0: nobody knows.
   [[nodiscard]] std::uint64_t ended_call(const Message& message) const;
-  void answer(const Heard& heard, std::uint64_t mine);
-  // Whether there is nothing more to do about it.
-  [[nodiscard]] bool settle(const Heard& heard);
+  // Forgets the questions about which there is nothing more to do. Returns what is to be answered.
+  [[nodiscard]] std::vector<Heard> settle();
 
   static inline os::Occasion looking_{1000};
   static inline std::mutex opening_;
@@ -143,10 +143,13 @@ class Questions {
   const Native<H>& native_;
   H comm_{};
   int tag_ = 0;
-  std::mutex mutex_;  // the following
+  std::mutex talking_;  // calls of the MPI, and the following
+  std::deque<Sent> sent_;
+  // The following. Not held in calls of the MPI: in any of them it may delete a communicator, of
+  // which remove() is to hear.
+  std::mutex mutex_;
   std::vector<const CallLog*> logs_;
   std::deque<Ended> ended_;
-  std::deque<Sent> sent_;
   std::deque<Heard> heard_, answers_;
 };
 

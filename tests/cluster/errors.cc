@@ -172,6 +172,24 @@ void other_call(bool blocking) {
   expect(error != MPI_SUCCESS, "an error");
 }
 
+// Some ranks start what others call, on one host; on the other one all do the same. `by_one`: rank
+// 0 alone starts it, else rank 1 alone calls it. One that has noticed it tells those that wait in
+// either kind.
+void mixed_up(bool by_one) {
+  MPI_Comm comm = duplicate();
+  MPI_Barrier(comm);
+  double data = 1, sum = 0;
+  int error = MPI_SUCCESS;
+  if (by_one ? g_rank == 0 : g_rank != 1) {
+    MPI_Request request;
+    error = MPI_Iallreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, &request);
+    if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    error = MPI_Allreduce(&data, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  }
+  expect(error != MPI_SUCCESS, "an error");
+}
+
 // Each host has its own idea of the root, which waits for the others.
 void other_root() {
   MPI_Comm comm = duplicate();
@@ -292,6 +310,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(argv[1], "meetings") == 0) meetings();
   if (std::strcmp(argv[1], "other_call") == 0) other_call(true);
   if (std::strcmp(argv[1], "other_started_call") == 0) other_call(false);
+  if (std::strcmp(argv[1], "mixed_up") == 0) mixed_up(false);
+  if (std::strcmp(argv[1], "mixed_up_by_one") == 0) mixed_up(true);
   if (std::strcmp(argv[1], "other_root") == 0) other_root();
   if (std::strcmp(argv[1], "other_operation") == 0) other_operation();
   if (std::strcmp(argv[1], "one_call_ago") == 0) one_call_ago();

@@ -29,6 +29,8 @@ SLOW = {
     "elsewhere_freed": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "elsewhere_on_one_host": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
     "elsewhere_in_a_wait": (Layout((2, 2)), {"an error on rank 0": 4, "no error elsewhere": 4}),
+    "mixed_up": (Layout((2, 2)), {"an error": 4}),
+    "mixed_up_by_one": (Layout((2, 2)), {"an error": 4}),
     "late_for_seconds": (Layout((2, 2)), {"no error": 4}),
     "late_for_seconds_alone": (Layout((1, 1, 1)), {"no error": 3}),
 }

@@ -4,8 +4,10 @@
 
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "coll/work.h"
@@ -22,6 +24,11 @@ struct Letter {
   std::vector<std::byte> data;
 };
 std::deque<Letter> g_letters[2];
+// What else it does in the next call, once.
+std::function<void()> g_meanwhile;
+void go_on() {
+  if (const auto what = std::exchange(g_meanwhile, nullptr)) what();
+}
 
 void say_source(void* status, int from) {
   std::memcpy(static_cast<std::byte*>(status) + status_layout(Family::mpich).error - 8, &from,
@@ -34,9 +41,11 @@ Native<int> mailbox() {
   native.isend = [](const void* data, int count, int, int to, int, int comm, void*) {
     const auto* bytes = static_cast<const std::byte*>(data);
     g_letters[to].push_back({comm, {bytes, bytes + count}});
+    go_on();
     return 0;
   };
   native.iprobe = [](int, int, int comm, int* flag, void* status) {
+    go_on();
     *flag = !g_letters[comm].empty();
     if (*flag) say_source(status, g_letters[comm].front().from);
     return 0;
@@ -100,6 +109,19 @@ TEST(Questions, AnotherCallIsAnswered) {
     EXPECT_EQ(answer->theirs, scan);
     EXPECT_EQ(answer->mine, bcast);
   }
+}
+
+// The MPI may delete a communicator in any call, whoever has made it.
+TEST(Questions, ACommunicatorMayEndInACallOfTheMpi) {
+  Ranks ranks;
+  CallLog other(name + 1, true);
+  ranks.each[0].add(other);
+  ranks.logs[0].add(bcast);
+  ranks.logs[1].add(scan);
+  g_meanwhile = [&] { ranks.each[0].remove(other); };
+  ranks.each[0].ask(1, ranks.logs[0]);
+  g_meanwhile = [&] { ranks.each[1].remove(ranks.logs[1]); };
+  EXPECT_TRUE(ranks.look());
 }
 
 // A rank that is late answers when it comes to that call.

@@ -19,7 +19,7 @@ from rig.mpis import MAIN, OTHERS
 def chosen_layout(options: argparse.Namespace) -> Layout:
     if options.layout in (None, "cyclic"):
         return Layout((options.per_host,) * options.hosts, options.layout == "cyclic")
-    return Layout(tuple(map(int, options.layout.split("+"))))
+    return Layout.of(options.layout)
 
 
 def main() -> int:

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def record(given: argparse.Namespace) -> int:
-    layout = Layout(tuple(map(int, given.layout.split("+"))))
+    layout = Layout.of(given.layout)
     how = f"{layout} ranks of the rig's hosts, Debian's Open MPI told to yield, TUTTI_NODES="
     with Cluster(hosts=len(layout.counts)) as cluster:
         return applications.record_of(

@@ -65,6 +65,12 @@ def ends(job: subprocess.Popen, limit_s: float, peak: Peak | None) -> bool:
         os.close(ended)
 
 
+def rows_of(report: Path) -> dict[str, dict[str, Any]]:
+    """Those of Tutti's report, by collective; none if there is no report."""
+    rows = json.loads(report.read_text())["calls"] if report.exists() else []
+    return {row["collective"]: row for row in rows}
+
+
 def start(
     mpi: Mpi,
     ranks: int,
@@ -100,6 +106,5 @@ def start(
                 end(job)
             output.seek(0)
             said = output.read()
-        rows = json.loads(report.read_text())["calls"] if report.exists() else []
-    calls = {row["collective"]: row for row in rows}
+        calls = rows_of(report)
     return Run(code, said, time.monotonic() - begin, calls)

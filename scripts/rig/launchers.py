@@ -27,6 +27,11 @@ class Layout:
     def __str__(self) -> str:
         return "+".join(map(str, self.counts)) + (" cyclic" if self.cyclic else "")
 
+    @classmethod
+    def of(cls, text: str) -> Layout:
+        """Of "3+2+1"."""
+        return cls(tuple(map(int, text.split("+"))))
+
     def options(self) -> list[str]:
         """Of scripts/cluster.py."""
         if not self.cyclic:

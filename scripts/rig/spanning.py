@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from pathlib import Path
 
 from rig.cluster import Cluster
-from rig.jobs import Run
+from rig.jobs import Run, rows_of
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, Mpi
 from rig.peak import Peak
@@ -63,6 +62,6 @@ def start(
         begin = time.monotonic()
         result = cluster.run(mpi, layout, command, settings, limit_s, directory=cwd)
         seconds = time.monotonic() - begin
-        rows = json.loads(report.read_text())["calls"] if report.exists() else []
+        calls = rows_of(report)
     code = -1 if result.code is None else result.code
-    return Run(code, result.output, seconds, {row["collective"]: row for row in rows})
+    return Run(code, result.output, seconds, calls)

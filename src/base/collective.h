@@ -72,6 +72,12 @@ enum class Computed : std::uint8_t { nothing, whole, parts, prefixes };
   return computed_by(collective) == Computed::parts;
 }
 
+// Whether members have blocks for each other, and not one vector, or nothing.
+[[nodiscard]] constexpr bool has_blocks(Collective collective) {
+  if (computes(collective)) return scatters_result(collective);
+  return collective != Collective::barrier && collective != Collective::bcast;
+}
+
 // Whether nobody is through before all have come.
 [[nodiscard]] constexpr bool all_wait_for_all(Collective collective) {
   return !is_rooted(collective) && !is_scan(collective);

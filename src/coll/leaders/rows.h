@@ -98,9 +98,8 @@ Task run(Members<F, W>& all, Collective collective, const Work& work) {
 // Of the others only scans keep the order of the ranks, where those of each node follow each other.
 // Where members have blocks for each other, a stage on a node may list those of all its members.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
-  const bool vector = collective == Collective::barrier || collective == Collective::bcast ||
-                      (computes(collective) && !scatters_result(collective));
-  if (map.largest() > limits::most_listed_ranks && (!vector || work.operands != nullptr))
+  if (map.largest() > limits::most_listed_ranks &&
+      (has_blocks(collective) || work.operands != nullptr))
     return false;
   if (work.operands != nullptr)
     return work.bytes() <= limits::most_late_bytes / static_cast<std::size_t>(map.size());

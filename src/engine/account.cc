@@ -10,8 +10,7 @@ Account& Account::operator+=(const Account& other) {
   for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] += other.bytes[i];
   for (std::size_t i = 0; i < route_bytes.size(); ++i) route_bytes[i] += other.route_bytes[i];
-  for (std::size_t i = 0; i < messages.size(); ++i) messages[i] += other.messages[i];
-  for (std::size_t i = 0; i < message_bytes.size(); ++i) message_bytes[i] += other.message_bytes[i];
+  for (std::size_t i = 0; i < sent.size(); ++i) add(i, other.sent[i], other.without_leaders[i]);
   return *this;
 }
 
@@ -22,11 +21,6 @@ std::array<char, 32> name_of_kind(std::size_t kind) {
   std::snprintf(name.data(), name.size(), "%s%s", blocking ? "" : "I", name_of(collective));
   if (!blocking) name[1] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[1])));
   return name;
-}
-
-void Account::add(std::size_t kind, const fabric::Sent& sent) {
-  messages[kind] += sent.messages;
-  message_bytes[kind] += sent.bytes;
 }
 
 }  // namespace tutti::engine

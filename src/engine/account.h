@@ -30,8 +30,8 @@ struct Account {
   std::array<std::uint64_t, kinds> bytes{};
   std::array<std::uint64_t, fabric::route_count> route_bytes{};
   // Between nodes, as their senders count.
-  std::array<std::uint64_t, kinds> messages{};
-  std::array<std::uint64_t, kinds> message_bytes{};
+  std::array<fabric::Sent, kinds> sent{};
+  std::array<fabric::Sent, kinds> without_leaders{};  // the same of without_leaders.h
 
   Account& operator+=(const Account& other);
   // Counts one call; returns the name of its way.
@@ -42,7 +42,10 @@ struct Account {
     route_bytes[way] += moved;
     return route_names[way];
   }
-  void add(std::size_t kind, const fabric::Sent& sent);
+  void add(std::size_t kind, const fabric::Sent& by_leaders, const fabric::Sent& by_ranks) {
+    sent[kind] += by_leaders;
+    without_leaders[kind] += by_ranks;
+  }
 };
 
 }  // namespace tutti::engine

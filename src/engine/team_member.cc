@@ -15,6 +15,7 @@
 #include "engine/choosing.h"
 #include "engine/links.h"
 #include "engine/mixup.h"
+#include "engine/without_leaders.h"
 #include "fabric/upkeep.h"
 #include "progress/progress.h"
 
@@ -216,18 +217,18 @@ inline ErrorCode TeamMember::run_now(Collective collective, coll::Work& work) {
   provider_.tidy(moved);
 
   if (work.timed) learn(choices, provider_.work_ticks(), moved, provider_.route());
-  count(collective, moved);
+  count(collective, work, moved);
   return ErrorCode::none;
 }
 
-inline void TeamMember::count(Collective collective, std::size_t moved) {
+inline void TeamMember::count(Collective collective, const coll::Work& work, std::size_t moved) {
   const std::size_t kind = kind_of(collective, true);
   if (across_ == nullptr) [[likely]] {
     t_last_way = account_.add(kind, moved, provider_.route());
     return;
   }
   t_last_way = account_.add(kind, moved, fabric::Route::messages);
-  account_.add(kind, across_->sent());
+  account_.add(kind, across_->sent(), sent_without_leaders(collective, work, across_->map()));
 }
 
 // A call of its own, with a number of its own, about one that follows. It and the run() that
@@ -457,7 +458,9 @@ ErrorCode Team::finish(Pending& pending) {
   const std::lock_guard lock(g_mutex);
   const std::size_t kind = kind_of(pending.collective, false);
   t_last_way = g_account.add(kind, pending.bytes, pending.route);
-  g_account.add(kind, pending.sent);
+  if (team->across_ != nullptr)
+    g_account.add(kind, pending.sent,
+                  sent_without_leaders(pending.collective, pending.work, team->across_->map()));
   return ErrorCode::none;
 }
 

@@ -66,7 +66,7 @@ class TeamMember final : public Team, public std::enable_shared_from_this<TeamMe
   [[nodiscard]] bool perform(Collective collective, const coll::Work& work);
   // False: the call is not to be made, and refuse() ends it.
   [[nodiscard]] bool begin(Collective collective, const coll::Work& work);
-  void count(Collective collective, std::size_t moved);
+  void count(Collective collective, const coll::Work& work, std::size_t moved);
   template <class Prepare>
   [[nodiscard]] bool ask(Collective collective, const coll::Work& work, const coll::Work& question,
                          Prepare prepare);

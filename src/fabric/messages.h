@@ -19,6 +19,11 @@ struct Sent {
     ++messages;
     bytes += length;
   }
+  Sent& operator+=(const Sent& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    return *this;
+  }
 };
 
 // Messages of least_bytes to most_bytes go in parts of part_bytes, which is no more than

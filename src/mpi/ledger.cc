@@ -55,9 +55,12 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
                  "%s{\"collective\":\"%s\",\"seen\":%" PRIu64 ",\"taken\":%" PRIu64
                  ",\"left\":%" PRIu64 ",\"bytes\":%" PRIu64,
                  comma, engine::name_of_kind(c).data(), left + taken, taken, left, all.bytes[c]);
-    if (all.messages[c] > 0)
-      std::fprintf(file, ",\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64, all.messages[c],
-                   all.message_bytes[c]);
+    const fabric::Sent &sent = all.sent[c], &others = all.without_leaders[c];
+    if (sent.messages > 0)
+      std::fprintf(file,
+                   ",\"messages\":%" PRIu64 ",\"message_bytes\":%" PRIu64
+                   ",\"without_leaders\":{\"messages\":%" PRIu64 ",\"bytes\":%" PRIu64 "}",
+                   sent.messages, sent.bytes, others.messages, others.bytes);
     std::fputs(",\"reasons\":{", file);
     comma = "";
     for (const Reason& reason : reasons_) {

@@ -189,8 +189,18 @@ def test_the_summary(tutti, stand_in):
 def test_the_summary_of_several_nodes(tutti, stand_in):
     allreduce, _, barrier = REPORT["calls"]
     calls = [
-        {**allreduce, "messages": 16, "message_bytes": 4096},
-        {**barrier, "messages": 1, "message_bytes": 0},
+        {
+            **allreduce,
+            "messages": 16,
+            "message_bytes": 4096,
+            "without_leaders": {"messages": 64, "bytes": 16384},
+        },
+        {
+            **barrier,
+            "messages": 1,
+            "message_bytes": 0,
+            "without_leaders": {"messages": 5, "bytes": 0},
+        },
     ]
     ways = {**REPORT["ways"], "messages": 4194304}
     mpi = stand_in("openmpi5")
@@ -198,8 +208,8 @@ def test_the_summary_of_several_nodes(tutti, stand_in):
     said = lines(tutti("run", "--mpi", mpi.launcher, "-n", "1", "true").err)
     assert said[1] == "tutti: Open MPI 5.0.11, 2 ranks on 2 nodes"
     assert said[6:9] == [
-        "between nodes: Allreduce 16 messages of 4 KiB in all",
-        "between nodes: Barrier 1 message of 0 B in all",
+        "between nodes: Allreduce 16 messages of 4 KiB in all; without leaders 64 of 16 KiB",
+        "between nodes: Barrier 1 message of 0 B in all; without leaders 5 of 0 B",
         "moved: 8 MiB by mapped memory, 1.5 KiB by flag lines, 4 MiB by messages between nodes",
     ]
 

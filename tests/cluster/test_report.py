@@ -44,6 +44,12 @@ def test_messages(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     assert (barrier["messages"], barrier["message_bytes"]) == (2 * len(COUNTS), 0)
     assert bcast["message_bytes"] == LONG * sum(COUNTS)
     assert allreduce["message_bytes"] == 2 * LONG * sum(COUNTS)
+    # Without leaders halves meet on the node first. Then a quarter goes to the other, and back.
+    assert barrier["without_leaders"] == {"messages": 6 * len(COUNTS), "bytes": 0}
+    assert bcast["without_leaders"] == {"messages": len(COUNTS), "bytes": LONG * sum(COUNTS)}
+    halved = sum(COUNTS) - COUNTS[0]
+    bytes_ = LONG * (4 * COUNTS[0] + 4 * 2 * halved // 4)
+    assert allreduce["without_leaders"] == {"messages": 4 + 8 * 3, "bytes": bytes_}
     # The bytes of the calls are those of all four ranks.
     assert written["ways"]["messages"] == 2 * 4 * LONG * sum(COUNTS)
 
@@ -54,7 +60,7 @@ def test_without_them(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     assert written["ways"]["messages"] == 0
     for name in ("Barrier", "Bcast", "Allreduce"):
         row = written["calls"][name]
-        assert "messages" not in row and "message_bytes" not in row
+        assert not {"messages", "message_bytes", "without_leaders"} & row.keys()
         assert row["reasons"] == {SEVERAL: len(COUNTS)}
 
 

@@ -36,6 +36,10 @@ TEST(Across, ReadsSmallOperandsInTheCall) {
     RANK_CHECK(engine::Team::finish(pending) == ErrorCode::none);
     engine::driver().completed();
     RANK_CHECK(result == (self.rank == 0 ? -1 : self.rank == 1 ? 10 : 21));
+    const engine::Account account = engine::account();
+    const std::size_t kind = engine::kind_of(pending.collective, false);
+    RANK_CHECK(account.sent[kind].messages == (self.rank < 2 ? 1 : 0));  // along the chain
+    RANK_CHECK(account.without_leaders[kind].messages == static_cast<unsigned>(2 - self.rank));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

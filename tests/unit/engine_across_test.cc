@@ -183,13 +183,13 @@ TEST(Across, CutsMessagesWherePartsAreFaster) {
       // It is no call of the program.
       const engine::Account& account = team->account_so_far();
       RANK_CHECK(std::accumulate(account.calls.begin(), account.calls.end(), 0U) == 1);
-      RANK_CHECK(std::ranges::max(account.messages) <= 2);
+      RANK_CHECK(std::ranges::max(account.sent, {}, &fabric::Sent::messages).messages <= 2);
       // Rank 0 leads, and passes two pieces on; it would be eight of the usual length.
       std::vector<char> vector(256 << 10);
       Work work{.send = vector.data(), .recv = vector.data(), .count = vector.size()};
       RANK_CHECK(team->run(Collective::bcast, work) == ErrorCode::none);
       const auto passed =
-          team->account_so_far().messages[static_cast<std::size_t>(Collective::bcast)];
+          team->account_so_far().sent[static_cast<std::size_t>(Collective::bcast)].messages;
       RANK_CHECK(self.rank != 0 || passed == 2);
     });
     ASSERT_TRUE(endings.all(0)) << endings.output;
@@ -323,9 +323,15 @@ TEST(Across, CountsWhatLeadersSend) {
     RANK_CHECK(sum == 28);
     const auto& account = team->account_so_far();
     const std::uint64_t each = self.rank % 2 == 0 ? 2 : 0;  // the logarithm of four nodes
-    RANK_CHECK(account.messages[engine::kind_of(Collective::barrier, true)] == each);
-    RANK_CHECK(account.messages[engine::kind_of(Collective::allreduce, true)] == each);
-    RANK_CHECK(account.message_bytes[engine::kind_of(Collective::allreduce, true)] == 8 * each);
+    RANK_CHECK(account.sent[engine::kind_of(Collective::barrier, true)].messages == each);
+    RANK_CHECK(account.sent[engine::kind_of(Collective::allreduce, true)].messages == each);
+    RANK_CHECK(account.sent[engine::kind_of(Collective::allreduce, true)].bytes == 8 * each);
+    // With no leaders each rank has a partner on its node and two elsewhere; in a Barrier that on
+    // its node comes before it, and the next one is elsewhere.
+    const auto& others = account.without_leaders;
+    RANK_CHECK(others[engine::kind_of(Collective::barrier, true)].messages == 2U + self.rank % 2);
+    RANK_CHECK(others[engine::kind_of(Collective::allreduce, true)].messages == 2);
+    RANK_CHECK(others[engine::kind_of(Collective::allreduce, true)].bytes == 16);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
@@ -339,7 +345,9 @@ TEST(Across, PacksWhatGoesFromNodeToNode) {
     std::vector<std::int32_t> hosts;
     for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / each);
     auto team = team_across(self, wires, hosts);
-    const auto& sent = team->account_so_far().messages[engine::kind_of(Collective::alltoall, true)];
+    const std::size_t kind = engine::kind_of(Collective::alltoall, true);
+    const auto& sent = team->account_so_far().sent[kind].messages;
+    const auto& others = team->account_so_far().without_leaders[kind].messages;
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 10}) {
       std::vector<std::byte> send(ranks * bytes, std::byte(self.rank)), recv(ranks * bytes);
       std::vector<coll::Block> out, in;
@@ -354,6 +362,7 @@ TEST(Across, PacksWhatGoesFromNodeToNode) {
       const int packed = self.rank % each == 0 ? nodes - 1 : 0;
       RANK_CHECK(sent - before == static_cast<std::uint64_t>(bytes == 8 ? packed : ranks - each));
     }
+    RANK_CHECK(others == 2 * (ranks - each));
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }

@@ -69,8 +69,10 @@ def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None
             _say(f"left to the MPI: {row['collective']} {count}x, {reason}")
     for row in calls:
         if messages := row.get("messages", 0):
+            others = row["without_leaders"]
             sent = f"{plural(messages, 'message')} of {show_bytes(row['message_bytes'])} in all"
-            _say(f"between nodes: {row['collective']} {sent}")
+            without = f"without leaders {others['messages']} of {show_bytes(others['bytes'])}"
+            _say(f"between nodes: {row['collective']} {sent}; {without}")
     moved = [(way, count) for way, count in report["ways"].items() if count > 0]
     if moved:
         parts = (f"{show_bytes(count)} by {WAYS.get(way, way)}" for way, count in moved)

@@ -95,8 +95,14 @@ void trim();
 // the clock.
 void tend();
 
+// How long the range is: 0 before the first large allocation, and less once some was given up.
+[[nodiscard]] inline std::size_t reserved_bytes() {
+  return detail::bytes.load(std::memory_order_relaxed);
+}
+
 // Gives up, for good, what is reserved and not in use, as the program needs it. Only if the process
-// has a limit of address space that so many bytes are within. False: nothing was given up.
+// has a limit of address space, or of private memory where blocks are that, which so many bytes are
+// within. False: nothing was given up.
 [[nodiscard]] bool yield_address_space(std::size_t bytes);
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -240,8 +241,19 @@ void Guard::enter_slowly(std::int64_t patience_ns) {
     holds_ = in_ = heap.mutex.lock_within(patience_ns);
 }
 
+// Parent and child would run on the same pages, and the child's copy would replace them meanwhile.
+void refuse_shared_stack() {
+  if (shared(__builtin_frame_address(0), 1) == nullptr) return;
+  log::fatal(
+      "process %d forks on a stack that lies in memory that ranks share, as malloc gives it; with "
+      "TUTTI_COMMONS_MALLOC=never (or TUTTI_COMMONS_STATICS=0 if it is a static array) it does not",
+      static_cast<int>(::getpid()));
+  std::abort();
+}
+
 void before_fork() {
   if (this_thread_forks()) return;  // a _Fork that is part of a fork
+  refuse_shared_stack();
   int cancel = 0;
   ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);  // fork is no cancellation point
   sigset_t all, before;

@@ -40,13 +40,15 @@ constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_byt
 constexpr std::uint64_t kept_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
-// everyone else, and a file beyond RLIMIT_FSIZE would end the process.
+// everyone else, and a file beyond RLIMIT_FSIZE would end the process. Of private memory there is
+// no more than RLIMIT_DATA, which the bookkeeping counts to as well, by the length of the range.
 std::uint64_t first_range_to_try() {
   std::uint64_t bytes = options().commons_range;
   if (bytes == 0) bytes = std::min(4 * os::physical_memory_bytes(), most_default_bytes);
   bytes = std::bit_ceil(std::clamp(bytes, least_range_bytes, most_range_bytes));
   const std::uint64_t most =
-      std::min(os::address_space_limit_bytes() / 4, os::file_size_limit_bytes());
+      std::min({os::address_space_limit_bytes() / 4, os::file_size_limit_bytes(),
+                os::private_memory_limit_bytes()});
   return std::min(bytes, std::bit_floor(most));
 }
 
@@ -142,9 +144,12 @@ bool make_accessible(std::uint64_t end) {
 
 bool yield_address_space(std::size_t bytes_wanted) {
   const os::KeepErrno keep;
-  const std::uint64_t limit = os::address_space_limit_bytes();
+  const Mode mode = heap.mode.load(std::memory_order_acquire);
+  if (mode != Mode::shared && mode != Mode::exclusive) return false;
+  std::uint64_t limit = os::address_space_limit_bytes();
+  if (mode == Mode::exclusive || heap.private_first)
+    limit = std::min(limit, os::private_memory_limit_bytes());
   if (limit == os::unlimited || bytes_wanted > limit) return false;
-  if (heap.mode.load(std::memory_order_acquire) != Mode::shared) return false;
   purge_all();
   const Guard guard;
   const std::size_t before = std::size_t{heap.extents.pages()} * page_bytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/base.h"
 #include "engine/team_member.h"
@@ -21,10 +22,22 @@ struct Learners {
   // first time, and say little.
   choice::Learner cico{false};
 };
+constinit thread_local Learners* t_learners = nullptr;
+
+// Stands apart from the pointer, which destructors that run later still find as this leaves it.
+struct Forgetter {
+  ~Forgetter() { delete std::exchange(t_learners, nullptr); }
+};
+
+[[gnu::noinline]] Learners& new_learners() {
+  static thread_local Forgetter forgetter;  // once: what is made after its end stays
+  t_learners = new Learners;
+  return *t_learners;
+}
 Learners& learners() {
-  thread_local std::unique_ptr<Learners> value;
-  if (value == nullptr) value = std::make_unique<Learners>();
-  return *value;
+  if (t_learners == nullptr) [[unlikely]]
+    return new_learners();
+  return *t_learners;
 }
 
 // nullptr: to be learned.
@@ -145,9 +158,13 @@ const char* TeamMember::leaves(Collective collective, const coll::Work& work) {
 bool TeamMember::only_kernel_reaches(const coll::Work& work) const {
   constexpr bool full = false;  // only asked for
   fabric::Transport worst = fabric::best_transport;
-  for (const void* buffer : {work.send, static_cast<const void*>(work.recv)})
-    if (buffer != nullptr)
-      worst = worse_of(worst, provider_.offer(buffer, work.bytes(), full).transport);
+  const auto ask = [&](const void* buffer, std::size_t bytes) {
+    if (buffer != nullptr) worst = worse_of(worst, provider_.offer(buffer, bytes, full).transport);
+  };
+  ask(work.send, work.bytes());
+  const std::size_t received =
+      work.parts.empty() ? work.count : work.parts[static_cast<std::size_t>(rank())].count;
+  ask(work.recv, received * work.element_bytes);
   return needs_kernel(worst);
 }
 

@@ -31,6 +31,10 @@ bool same_host(const std::vector<Enrolment>& members) {
                      [&](const Enrolment& member) { return member.host == members[0].host; });
 }
 
+constexpr const char* too_many = "it has more than 4096 ranks on one node";
+bool has_room_for(int ranks) { return static_cast<std::uint64_t>(ranks) <= segment::most_members; }
+static_assert(segment::most_members == 4096);
+
 bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
            std::vector<Enrolment>& members) {
   Enrolment mine{host_id(), 0, 0, 0, group.has_devices};
@@ -41,7 +45,7 @@ bool enrol(const Exchange& group, const std::shared_ptr<Node>& node,
   }
   members.resize(static_cast<std::size_t>(group.size));
   const bool met = group.allgather(&mine, members.data(), sizeof mine);
-  if (met && same_node(members)) return true;
+  if (met && same_node(members) && has_room_for(group.size)) return true;
   for (int i = 0; mine.slice != 0 && i < group.size; ++i) node->segment().leave_slice(mine.slice);
   return met;
 }
@@ -66,6 +70,8 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
     }
     if (!enrol(group, node, members) || !same_node(members)) return nullptr;
   }
+  why = too_many;
+  if (!has_room_for(group.size)) return nullptr;
   why = no_slice;
   if (members[0].slice == 0) return nullptr;
   std::vector<int> ranks;
@@ -81,6 +87,8 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
 std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_t name,
                                  std::vector<int> members, int rank, bool has_devices,
                                  const char*& why, std::unique_ptr<Links> links) {
+  why = too_many;
+  if (!has_room_for(static_cast<int>(members.size()))) return nullptr;
   segment::Segment& segment = node->segment();
   if (has_devices) segment.mark(devices_mark);
   std::uint32_t marks = 0;

@@ -74,8 +74,9 @@ CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
-  if (!found && !may_take) return nullptr;
   if (found) return static_cast<State*>(value);
+  // The MPI has deleted it, and would not delete another.
+  if (!may_take || comm == being_freed()) return nullptr;
   State* const state = make_state(comm, Made::of_world);
   // What its nonblocking collectives were before, nobody has seen: MPI_Comm_idup, for one.
   if (state != nullptr) state->computed = true;
@@ -409,6 +410,16 @@ void Communicators<H>::made(H parent, H comm, bool of_session) {
   (void)make_state(comm, of_session        ? Made::of_session
                          : from == nullptr ? Made::of_world
                                            : Made::alone);
+}
+
+template <class H>
+int Communicators<H>::free(int (*by)(H*), H* comm) {
+  H& freed = being_freed();
+  const H before = std::exchange(freed, comm != nullptr ? *comm : H{});
+  const int code = by(comm);
+  freed = before;
+  deletions_.fetch_add(1, std::memory_order_relaxed);  // the next one may have the same handle
+  return code;
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.

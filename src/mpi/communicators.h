@@ -90,6 +90,8 @@ class Communicators {
   // A communicator has been made, by all members of `parent` together; null_comm: not so.
   void made(H parent, H comm, bool of_session);
   void revoke(H comm);
+  // `by`: the MPI's function, in which those of the program's attributes may call collectives.
+  int free(int (*by)(H*), H* comm);
 
   // The largest Node so far: its members' next communicators need not join another.
   [[nodiscard]] std::shared_ptr<engine::Node> home();
@@ -145,6 +147,11 @@ class Communicators {
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
+  // What this thread frees; else none is that.
+  [[nodiscard]] static H& being_freed() {
+    thread_local H value{};
+    return value;
+  }
   static inline std::atomic<std::uint64_t> deletions_{0};  // of states: one looked up may be gone
 
   const Native<H>& native_;

@@ -27,6 +27,8 @@ struct Entries : Forms<Word, int, int>, Completing<Word>, Waiting<Word> {
   int (*ibarrier)(Word comm, void* request);
   int (*win_test)(Word window, int* flag);
   int (*comm_revoke)(Word comm);
+  int (*comm_free)(void* comm);
+  int (*comm_disconnect)(void* comm);
   int (*op_free)(void* op);
   int (*type_free)(void* type);
   Forms<Word, Count, Aint> large;

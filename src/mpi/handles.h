@@ -51,16 +51,17 @@ struct OpRow {
 };
 [[nodiscard]] std::span<const OpRow> op_rows();
 
-// Predefined ones that no reduction takes.
+// Predefined ones that no reduction takes, or that the MPI alone computes.
 struct OtherOpRow {
   const char* openmpi;
   std::uint32_t mpich;
   std::uint32_t standard;
 };
-[[nodiscard]] constexpr std::array<OtherOpRow, 3> other_op_rows() {
+[[nodiscard]] constexpr std::array<OtherOpRow, 4> other_op_rows() {
   return {{{"ompi_mpi_op_null", 0x18000000, 0x20},
            {"ompi_mpi_op_replace", 0x5800000d, 0x3c},
-           {"ompi_mpi_op_no_op", 0x5800000e, 0x3d}}};
+           {"ompi_mpi_op_no_op", 0x5800000e, 0x3d},
+           {nullptr, 0x5800000f, 0}}};  // MPIX_EQUAL: its result is one flag, of any type
 }
 
 // The error classes that Tutti has a use for.

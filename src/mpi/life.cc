@@ -49,6 +49,8 @@ void Life<H>::add_entries(Entries& entries) {
   entries.session_init = session_init;
   entries.session_finalize = session_finalize;
   entries.comm_revoke = comm_revoke;
+  entries.comm_free = comm_free;
+  entries.comm_disconnect = comm_disconnect;
   entries.making = making;
   entries.made = made;
 }
@@ -203,6 +205,16 @@ int Life<H>::comm_revoke(Word comm) {
   if (result == 0 && self.is_ready() && revoked != self.native_.null_comm)
     self.communicators_.revoke(revoked);
   return result;
+}
+
+template <class H>
+int Life<H>::comm_free(void* comm) {
+  return self_->communicators_.free(self_->native_.comm_free, static_cast<H*>(comm));
+}
+
+template <class H>
+int Life<H>::comm_disconnect(void* comm) {
+  return self_->communicators_.free(self_->native_.comm_disconnect, static_cast<H*>(comm));
 }
 
 // The MPI brings no collectives of several nodes forward while it makes a communicator. So all

@@ -53,6 +53,8 @@ class Life {
   static int session_init(Word info, Word handler, void* session);
   static int session_finalize(void* session);
   static int comm_revoke(Word comm);
+  static int comm_free(void* comm);
+  static int comm_disconnect(void* comm);
   static void making(Word parent);
   static void made(Word parent, const void* comm);
 

@@ -76,6 +76,12 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   const Known& known = predefined.known(*slot, type);
   const reduce::Kernel* kernel = kernel_of(known, *operation);
   call.work.element_bytes = reduce::size_of(known.type);
+  if (kernel != nullptr && known.sort == Known::Sort::gapped) {
+    plan_gapped(call, type, op);
+    call.work.kernel = kernel;
+    call.work.op = 1 + static_cast<int>(operation->op);
+    return true;
+  }
   const bool whole = known.sort == Known::Sort::dense && reduce::is_integer(known.type);
   if (kernel == nullptr && whole && call.team != nullptr && predefined.is_final(*slot)) {
     kernel = arguments_.kernel_as_computed(call.site.comm, type, op, operation->op, known.bytes);
@@ -87,6 +93,16 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   if (predefined.is_final(*slot))
     recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
   return true;
+}
+
+// A pair that C pads: nobody's bytes lie between value and index, or behind them.
+template <class H>
+void Operations<H>::plan_gapped(Call<H>& call, H type, H op) {
+  call.reduction = std::make_unique<Reduction<H>>(type, op);
+  Described<H>& element = call.reduction->element;
+  (void)datatypes_.describe(type, element);
+  if (!call.blocking()) call.site.keeper->keep(element);
+  call.reduction->gapped = true;
 }
 
 // Whether it is one of the user's; else the MPI says the error.

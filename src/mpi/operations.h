@@ -57,6 +57,7 @@ class Operations {
     return value;
   }
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
+  void plan_gapped(Call<H>& call, H type, H op);
   [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
   // Where members are on several nodes, fills in whether it commutes.
   [[nodiscard]] bool find_user_operation(Call<H>& call, H op);
@@ -67,7 +68,7 @@ class Operations {
   Datatypes<H>& datatypes_;
   Answers<H>& answers_;
   HandleMap<const OpRow> ops_;
-  std::array<std::uint64_t, 3> no_operations_{};  // MPI_OP_NULL, and those of one-sided calls
+  std::array<std::uint64_t, 4> no_operations_{};  // as other_op_rows()
 };
 
 }  // namespace tutti::mpi

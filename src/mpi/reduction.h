@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reduction with an operation of the user needs beside its Call, if it is nonblocking, or if
-// its elements have gaps or are large.
+// What a reduction needs beside its Call if its elements have gaps; and with an operation of the
+// user, if it is nonblocking or its elements are large.
 #pragma once
 
 #include "coll/late/operands.h"

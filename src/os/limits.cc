@@ -58,6 +58,7 @@ std::uint64_t promise_limit_bytes() {
 }
 
 std::uint64_t address_space_limit_bytes() { return soft_limit(RLIMIT_AS); }
+std::uint64_t private_memory_limit_bytes() { return soft_limit(RLIMIT_DATA); }
 std::uint64_t file_size_limit_bytes() { return soft_limit(RLIMIT_FSIZE); }
 
 std::uint64_t address_space_left_bytes() {

@@ -40,6 +40,7 @@ bool Window::map(int fd, std::size_t bytes) {
 
 void Window::unmap() {
   std::byte* const base = std::exchange(base_, nullptr);
+  open_.store(0, std::memory_order_relaxed);
   // In a child there may be something else by now.
   if (base != nullptr && (owner_ == 0 || owner_ == ::getpid())) ::munmap(base, bytes_);
 }
@@ -48,7 +49,9 @@ void Window::keep_from_children() {
   if (::madvise(base_, bytes_, MADV_DONTFORK) == 0) owner_ = ::getpid();
 }
 
-void Window::forget() const { (void)::madvise(base_, open_.load(), MADV_DONTNEED); }
+void Window::forget() const {
+  if (base_ != nullptr) (void)::madvise(base_, open_.load(), MADV_DONTNEED);
+}
 
 void Window::end(bool accessible) {
   const std::lock_guard lock(g_changing);

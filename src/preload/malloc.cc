@@ -97,6 +97,7 @@ TUTTI_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t b
   int code = 0;
   (void)behind(bytes, [&]() -> void* {
     code = next.posix_memalign(out, alignment, bytes);
+    if (code == ENOMEM) errno = code;
     return code == ENOMEM ? nullptr : out;
   });
   return code;

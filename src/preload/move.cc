@@ -25,10 +25,10 @@ void* resize_shared(void* block, std::size_t bytes) {
 }
 
 void* resize_into_shared(void* block, std::size_t bytes) {
-  const std::size_t before = next.malloc_usable_size(block);
+  const std::size_t before = next.tells_sizes ? next.malloc_usable_size(block) : bytes;
   void* moved =
       before < bytes ? commons::allocate(bytes, 1, false, commons::Patience::some) : nullptr;
-  if (moved == nullptr)  // it shrinks, or there is no room
+  if (moved == nullptr)  // it shrinks, its size is not known, or there is no room
     return behind(bytes, [&] { return next.realloc(block, bytes); });
   std::memcpy(moved, block, before);
   next.free(block);

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "commons/commons.h"
 #include "os/affinity.h"
+#include "os/references.h"
 #include "preload/bypass.h"
 
 namespace tutti::preload {
@@ -61,6 +62,8 @@ bool is_to_be_served() {
 void begin() {
   static std::atomic<bool> begun{false};
   if (!options_are_there() || begun.exchange(true)) return;
+  found.tells_sizes = os::object_with(reinterpret_cast<const void*>(found.realloc))
+                          .holds(reinterpret_cast<const void*>(found.malloc_usable_size));
   next = found;
   os::note_home_cpus();  // no OpenMP runtime has come so far
   g_served.store(is_to_be_served() ? Served::yes : Served::no, std::memory_order_relaxed);
@@ -155,12 +158,19 @@ int first_fork() {
 }  // namespace
 
 constinit Next next = {
-    first_malloc,         first_calloc,
-    first_realloc,        first_free,
-    first_memalign,       first_aligned_alloc,
-    first_posix_memalign, first_valloc,
-    first_pvalloc,        first_malloc_usable_size,
-    first_malloc_trim,    first_fork,
+    first_malloc,
+    first_calloc,
+    first_realloc,
+    first_free,
+    first_memalign,
+    first_aligned_alloc,
+    first_posix_memalign,
+    first_valloc,
+    first_pvalloc,
+    first_malloc_usable_size,
+    first_malloc_trim,
+    first_fork,
+    false,
 };
 
 constinit std::atomic<Served> g_served{Served::unknown};

@@ -22,6 +22,8 @@ struct Next {
   std::size_t (*malloc_usable_size)(void*);
   int (*malloc_trim)(std::size_t);
   int (*fork)();  // _Fork; called only by programs whose libc has it
+  // Whether malloc_usable_size is of the same allocator as the others; some have none.
+  bool tells_sizes;
 };
 // Until the first call, each entry finds them all and then calls what it has found.
 extern constinit Next next;

@@ -69,6 +69,8 @@ void Driver::configure(const Settings& settings) {
     settings_ = settings;
     has_thread_.store(settings.thread, std::memory_order_release);
   });
+  if (settings.wait_policy.asymmetric_fence)
+    asymmetric_fence_.store(true, std::memory_order_relaxed);
 }
 
 bool Driver::start(const Settings& settings) {
@@ -213,7 +215,9 @@ bool Driver::make(WaitSet& wait_set) const {
 void Driver::sleep(WaitSet& wait_set, Doorbell& doorbell, std::uint32_t seen,
                    std::int64_t timeout_ns) const {
   doorbell.sleepers.fetch_add(1, std::memory_order_seq_cst);  // pairs with ring()
-  wait_set.sleeper.nap(wait_set.words, settings_.wait_policy, timeout_ns, {&doorbell.rung, seen});
+  segment::WaitPolicy policy = settings_.wait_policy;
+  policy.asymmetric_fence = asymmetric_fence_.load(std::memory_order_relaxed);
+  wait_set.sleeper.nap(wait_set.words, policy, timeout_ns, {&doorbell.rung, seen});
   doorbell.sleepers.fetch_sub(1, std::memory_order_relaxed);
   wait_set.words.clear();
 }

@@ -167,7 +167,10 @@ class Driver {
   std::atomic<std::uint32_t> rounds_{0};   // of drive()
   std::atomic<bool> steps_aside_{false};   // see steps_aside()
   std::once_flag configured_;
-  Settings settings_;                // once, before the first post
+  Settings settings_;  // once, before the first post
+  // Whether the members of any node leave the fence to those who sleep: a later one may where the
+  // first did not.
+  std::atomic<bool> asymmetric_fence_{false};
   std::atomic<bool> allowed_{true};  // see allow_thread()
   os::Mutex starting_;
   pthread_t thread_{};

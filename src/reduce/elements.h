@@ -9,8 +9,9 @@
 
 namespace tutti::reduce {
 
+// Without the gaps of a C struct.
 template <class Value, class Index>
-struct Pair {
+struct [[gnu::packed]] Pair {
   Value value;
   Index index;
 };

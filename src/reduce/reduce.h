@@ -25,14 +25,14 @@ enum class Type : std::uint8_t {
   i8, i16, i32, i64, u8, u16, u32, u64, f32, f64,
   f80,            // long double of the platform
   c64, c128,      // pairs of f32, f64; sum and prod only
-  f32_i32, f64_i32, i64_i32, i32_i32, i16_i32, f80_i32,  // C structs {value, index}: minloc, maxloc
+  f32_i32, f64_i32, i64_i32, i32_i32, i16_i32, f80_i32,  // value, index, no gaps: minloc, maxloc
   f32_f32, f64_f64,  // Fortran's pairs of one type: minloc, maxloc
   boolean,        // one byte, C++ and C bool; land, lor, lxor only
 };
 inline constexpr int type_count = 22;
 // clang-format on
 
-[[nodiscard]] std::size_t size_of(Type type);  // bytes of an element, C padding included
+[[nodiscard]] std::size_t size_of(Type type);  // bytes of an element
 [[nodiscard]] constexpr bool is_integer(Type type) { return type <= Type::u64; }
 [[nodiscard]] const char* name_of(Type type);
 [[nodiscard]] const char* name_of(Op op);
@@ -41,8 +41,9 @@ inline constexpr int type_count = 22;
 // is not in them, and wrong where it is; the caller decides.
 enum class Stores : std::uint8_t { plain, streaming };
 
-// One (op, type). Pointers are aligned to the type's own alignment at least; `count` is in
-// elements. `out` may be `left` or `right` exactly (in place) but no other overlap is allowed.
+// One (op, type). Pointers are aligned to the type's own alignment at least, and anyhow for pairs;
+// `count` is in elements. `out` may be `left` or `right` exactly (in place) but no other overlap is
+// allowed.
 struct Kernel {
   void (*apply)(void* out, const void* left, const void* right, std::size_t count, Stores stores);
   // The same result written to two places: what a pair of ranks needs for an Allreduce. Either

@@ -21,8 +21,7 @@ void loop(void* out_a, void* out_b, const void* left, const void* right, std::si
   }
 }
 
-// The winner is copied as bytes, so that what lies in a pair's padding comes from that pair too and
-// ranks that compare whole buffers see equal ones.
+// The winner is copied as bytes, also those that a long double leaves unused.
 template <class F, class P, bool two>
 void locate(void* out_a, void* out_b, const void* left, const void* right, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {

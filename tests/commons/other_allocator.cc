@@ -93,7 +93,9 @@ EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) 
 }
 EXPORT void* valloc(std::size_t bytes) noexcept { return place(4096, bytes); }
 EXPORT void* pvalloc(std::size_t bytes) noexcept { return place(4096, bytes); }
+#if !defined(TELLS_NO_SIZES)  // as some do not: libc's then reads what lies before the block
 EXPORT std::size_t malloc_usable_size(void* block) noexcept {
   return block == nullptr ? 0 : header_of(block)->bytes;
 }
+#endif
 EXPORT int malloc_trim(std::size_t) noexcept { return 0; }

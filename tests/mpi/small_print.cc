@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs seldom do, and MPI allows: functions for attributes of MPI_COMM_SELF and of
-// datatypes, buffers that are one another's gaps, buffers that do not count. Prints "small_print:
-// N wrong". With "in place" or "null" also what MPI does not allow, and some MPIs crash in.
+// datatypes, buffers that are one another's gaps, gaps of pairs, buffers that do not count. Prints
+// "small_print: N wrong". With "in place" or "null" also what MPI does not allow, and some MPIs
+// crash in.
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "bare.h"
 
 namespace {
 
 constexpr int room = 64;  // ints
+constexpr int count_of_pairs = 3;
 int g_wrong = 0, g_copied = 0;
 
 void expect(bool right, const char* what) {
@@ -56,6 +61,95 @@ void fill_gaps() {
   MPI_Type_free(&even);
   MPI_Type_free(&odd);
 }
+
+// Of a pair that C pads: nobody's bytes lie between value and index, and behind them.
+template <class Value>
+void keep_gaps(MPI_Datatype type, MPI_Comm comm, const char* name) {
+  struct Pair {
+    Value value;
+    int index;
+  };
+  constexpr std::size_t used = sizeof(Value) < 16 ? sizeof(Value) : 10;  // of a long double
+  constexpr int count = count_of_pairs;
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::vector<unsigned char> sent(count * sizeof(Pair), static_cast<unsigned char>(rank + 1));
+  for (int i = 0; i < count; ++i) {
+    const Value value = static_cast<Value>(10 + rank);
+    unsigned char* const at = &sent[i * sizeof(Pair)];
+    std::memcpy(at, &value, sizeof value);
+    std::memcpy(at + offsetof(Pair, index), &rank, sizeof rank);
+  }
+  constexpr unsigned char nobodys = 0x5a;
+  std::vector<unsigned char> got;
+  const auto check = [&](const char* what, int greatest, int last = count_of_pairs) {
+    for (int i = 0; i < last; ++i) {
+      const unsigned char* const at = &got[i * sizeof(Pair)];
+      Value value = 0;
+      int index;
+      std::memcpy(&value, at, used);
+      std::memcpy(&index, at + offsetof(Pair, index), sizeof index);
+      bool right = value == static_cast<Value>(10 + greatest) && index == greatest;
+      for (std::size_t b = sizeof(Value); b < sizeof(Pair); ++b)
+        if (b < offsetof(Pair, index) || b >= offsetof(Pair, index) + sizeof(int))
+          right = right && at[b] == nobodys;
+      expect(right, (std::string(what) + " of " + name).c_str());
+    }
+  };
+  const auto clear = [&] { got.assign(sent.size(), nobodys); };
+  clear();
+  MPI_Allreduce(sent.data(), got.data(), count, type, MPI_MAXLOC, comm);
+  check("an Allreduce", size - 1);
+  clear();
+  MPI_Reduce(sent.data(), got.data(), count, type, MPI_MAXLOC, 0, comm);
+  if (rank == 0) check("a Reduce", size - 1);
+  clear();
+  MPI_Scan(sent.data(), got.data(), count, type, MPI_MAXLOC, comm);
+  check("a Scan", rank);
+  clear();
+  MPI_Request request;
+  MPI_Iallreduce(sent.data(), got.data(), count, type, MPI_MAXLOC, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  check("an Iallreduce", size - 1);
+  if (size <= count) {
+    std::vector<int> counts(size, 1);
+    clear();
+    MPI_Reduce_scatter(sent.data(), got.data(), counts.data(), type, MPI_MAXLOC, comm);
+    check("a Reduce_scatter", size - 1, 1);
+    const unsigned char untouched = got[sizeof(Pair)];
+    expect(untouched == nobodys, "a Reduce_scatter writes behind its result");
+  }
+  // In place the gaps are the rank's own.
+  got = sent;
+  for (int i = 0; i < count; ++i)
+    for (std::size_t b = sizeof(Value); b < sizeof(Pair); ++b)
+      if (b < offsetof(Pair, index) || b >= offsetof(Pair, index) + sizeof(int))
+        got[i * sizeof(Pair) + b] = nobodys;
+  MPI_Allreduce(MPI_IN_PLACE, got.data(), count, type, MPI_MAXLOC, comm);
+  check("an Allreduce in place", size - 1);
+}
+
+void keep_gaps_of_pairs() {
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    keep_gaps<double>(MPI_DOUBLE_INT, comm, "MPI_DOUBLE_INT");
+    keep_gaps<long>(MPI_LONG_INT, comm, "MPI_LONG_INT");
+    keep_gaps<short>(MPI_SHORT_INT, comm, "MPI_SHORT_INT");
+    keep_gaps<long double>(MPI_LONG_DOUBLE_INT, comm, "MPI_LONG_DOUBLE_INT");
+    keep_gaps<float>(MPI_FLOAT_INT, comm, "MPI_FLOAT_INT");
+  }
+}
+
+#ifdef MPIX_EQUAL
+// Whether all ranks give the same: the result is one int, whatever the count.
+void compare(int rank, int size) {
+  int same[4] = {1, 2, 3, 4}, others[4] = {1, 2, 3, rank}, equal[2] = {-1, -1};
+  MPI_Allreduce(same, equal, 4, MPI_INT, MPIX_EQUAL, MPI_COMM_WORLD);
+  expect(equal[0] == 1 && equal[1] == -1, "equal vectors");
+  MPI_Allreduce(others, equal, 4, MPI_INT, MPIX_EQUAL, MPI_COMM_WORLD);
+  expect(equal[0] == (size == 1) && equal[1] == -1, "vectors that are not equal");
+}
+#endif
 
 // A type that only the MPI can read, with an attribute.
 void keep_types(int rank, int size) {
@@ -118,6 +212,10 @@ int main(int argc, char** argv) {
   fill_gaps();
   keep_types(rank, size);
 
+  keep_gaps_of_pairs();
+#ifdef MPIX_EQUAL
+  compare(rank, size);
+#endif
   leave_out_result(rank);
   const std::string wrong = argc > 1 ? argv[1] : "";
   if (wrong == "in place") {

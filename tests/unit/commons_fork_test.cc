@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <string>
@@ -476,14 +477,11 @@ TEST(CommonsSpawn, CostsNoCopyAndSharesNothing) {
 
 int forked_in_handler = -1;
 
-// As those do that start a debugger. SIGSTKSZ was 8 KiB for long.
+// As those do that start a debugger. SIGSTKSZ was 8 KiB for long. Sanitizers take more of a stack.
 TEST(CommonsFork, WorksOnTheSmallStackOfASignalHandler) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "it needs more stack";
-#endif
   unsigned char* block = take(mib);
   write_pattern(block, mib, 1);
-  constexpr std::size_t stack_bytes = 8 * kib;
+  constexpr std::size_t stack_bytes = (TUTTI_SANITIZED ? 256 : 8) * kib;
   auto* guarded = static_cast<char*>(
       ::mmap(nullptr, stack_bytes + 64 * kib, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_EQ(::mprotect(guarded + 64 * kib, stack_bytes, PROT_READ | PROT_WRITE), 0);
@@ -504,6 +502,26 @@ TEST(CommonsFork, WorksOnTheSmallStackOfASignalHandler) {
   ::sigaltstack(&before, nullptr);
   ::munmap(guarded, stack_bytes + 64 * kib);
   release(block);
+}
+
+ucontext_t caller, coroutine;
+
+class CommonsForkStack : public OwnProcess {};
+
+// As libraries of coroutines give their stacks.
+TEST_F(CommonsForkStack, OfMallocEndsTheProcessWithASentence) {
+  if (TUTTI_SANITIZED) GTEST_SKIP() << "sanitizers know no such stacks";
+  const auto fork_there = [] {
+    ::getcontext(&coroutine);
+    coroutine.uc_stack.ss_sp = take(256 * kib);
+    coroutine.uc_stack.ss_size = 256 * kib;
+    coroutine.uc_link = &caller;
+    ::makecontext(
+        &coroutine, [] { (void)::fork(); }, 0);
+    ::swapcontext(&caller, &coroutine);
+    ::_exit(0);
+  };
+  EXPECT_DEATH(fork_there(), "forks on a stack that lies in memory that ranks share");
 }
 
 }  // namespace

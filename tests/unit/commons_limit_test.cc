@@ -57,6 +57,42 @@ TEST_F(CommonsLimit, MoreThanTheLimitIsNotTried) {
   EXPECT_EQ(handle().bytes, before);
 }
 
+TEST_F(CommonsLimit, AChildGivesUpItsPrivateCopyToo) {
+  unsigned char* block = take(mib);
+  write_pattern(block, mib, 1);
+  const std::size_t reserved = reserved_bytes();
+  const int child = in_child([&] {
+    const std::size_t wanted = os::address_space_left_bytes() + reserved / 2;
+    return !can_map(wanted) && yield_address_space(wanted) && can_map(wanted) &&
+           has_pattern(block, mib, 1);
+  });
+  EXPECT_EQ(child, 0);
+  EXPECT_EQ(reserved_bytes(), reserved);
+  release(block);
+}
+
+// Private memory counts as soon as it may be written to, used or not, and memory of the file never.
+TEST(CommonsPrivateLimit, WhatIsFreeIsGivenUp) {
+  if (TUTTI_SANITIZED) GTEST_SKIP() << "sanitizers need more memory";
+  const rlimit less{1024 * mib, 1024 * mib};
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &less), 0);  // of which the bookkeeping takes little
+  unsigned char* block = take(512 * mib);
+  unsigned char* behind = take(mib);
+  ASSERT_TRUE(block != nullptr && behind != nullptr);
+  const int child = in_child([&] {
+    release(behind);
+    release(block);
+    const auto can_write = [](std::size_t bytes) {
+      void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      return at != MAP_FAILED && ::munmap(at, bytes) == 0;
+    };
+    return !can_write(900 * mib) && yield_address_space(900 * mib) && can_write(900 * mib);
+  });
+  EXPECT_EQ(child, 0);
+  release(behind);
+  release(block);
+}
+
 TEST(CommonsNoLimit, NothingIsGivenUp) {
   release(take(mib));
   EXPECT_FALSE(yield_address_space(mib));

@@ -182,20 +182,20 @@ class Operands {
 inline std::size_t alignment_of(Type type) {
   switch (type) {
     case Type::f80:
-    case Type::f80_i32:
       return alignof(long double);
-    case Type::i64_i32:
-      return alignof(std::int64_t);
     case Type::c64:
     case Type::f32_i32:
     case Type::i32_i32:
-    case Type::i16_i32:
     case Type::f32_f32:
       return 4;
     case Type::c128:
-    case Type::f64_i32:
     case Type::f64_f64:
       return 8;
+    case Type::f64_i32:  // packed
+    case Type::i64_i32:
+    case Type::i16_i32:
+    case Type::f80_i32:
+      return 1;
     default:
       return size_of(type);
   }

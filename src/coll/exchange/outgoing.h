@@ -2,6 +2,9 @@
 // What a sender does: it decides how its blocks travel, and posts.
 #pragma once
 
+#include <cstdlib>
+
+#include "base/base.h"
 #include "coll/exchange/header.h"
 
 namespace tutti::coll::exchange {
@@ -178,6 +181,13 @@ class Outgoing {
 
   // Writes the table: with cards, and with places in the slot where the blocks are to be packed.
   void list(std::byte* slot) {
+    if (blocks_.size() > static_cast<std::size_t>(limits::most_listed_ranks)) {
+      log::fatal(
+          "blocks of %zu ranks of a node cannot be listed, as with a datatype whose extent "
+          "is negative; TUTTI_OFF=1 leaves the call to the MPI",
+          blocks_.size());
+      std::abort();
+    }
     if (!is_small()) list_cards(slot);
     if (header_.protocol == Protocol::packed) list_places(slot);
   }

@@ -100,9 +100,9 @@ void tend();
   return detail::bytes.load(std::memory_order_relaxed);
 }
 
-// Gives up, for good, what is reserved and not in use, as the program needs it. Only if the process
-// has a limit of address space, or of private memory where blocks are that, which so many bytes are
-// within. False: nothing was given up.
+// Gives up, for good, what is reserved and not in use, as the program needs it. Only under a limit
+// of address space, or of private memory where blocks are private, and if `bytes` are within that
+// limit. False: nothing was given up.
 [[nodiscard]] bool yield_address_space(std::size_t bytes);
 
 // What a peer needs to map this process's commons. `fd` is -1 while nothing can be shared:

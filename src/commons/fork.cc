@@ -241,6 +241,8 @@ void Guard::enter_slowly(std::int64_t patience_ns) {
     holds_ = in_ = heap.mutex.lock_within(patience_ns);
 }
 
+namespace {
+
 // Parent and child would run on the same pages, and the child's copy would replace them meanwhile.
 void refuse_shared_stack() {
   if (shared(__builtin_frame_address(0), 1) == nullptr) return;
@@ -250,6 +252,8 @@ void refuse_shared_stack() {
       static_cast<int>(::getpid()));
   std::abort();
 }
+
+}  // namespace
 
 void before_fork() {
   if (this_thread_forks()) return;  // a _Fork that is part of a fork

@@ -87,8 +87,10 @@ std::shared_ptr<Team> Team::create(const Exchange& group, const std::shared_ptr<
 std::shared_ptr<Team> Team::join(const std::shared_ptr<Node>& node, std::uint64_t name,
                                  std::vector<int> members, int rank, bool has_devices,
                                  const char*& why, std::unique_ptr<Links> links) {
-  why = too_many;
-  if (!has_room_for(static_cast<int>(members.size()))) return nullptr;
+  if (!has_room_for(static_cast<int>(members.size()))) {
+    why = too_many;
+    return nullptr;
+  }
   segment::Segment& segment = node->segment();
   if (has_devices) segment.mark(devices_mark);
   std::uint32_t marks = 0;

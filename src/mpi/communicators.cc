@@ -71,12 +71,13 @@ void Communicators<H>::leave_sessions(bool all) {
 
 template <class H>
 CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
+  // On some ranks the MPI may have deleted it, and would not delete another.
+  if (const BeingFreed* freed = being_freed(); freed != nullptr && freed->is(comm)) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
   if (found) return static_cast<State*>(value);
-  // The MPI has deleted it, and would not delete another.
-  if (!may_take || comm == being_freed()) return nullptr;
+  if (!may_take) return nullptr;
   State* const state = make_state(comm, Made::of_world);
   // What its nonblocking collectives were before, nobody has seen: MPI_Comm_idup, for one.
   if (state != nullptr) state->computed = true;
@@ -414,12 +415,9 @@ void Communicators<H>::made(H parent, H comm, bool of_session) {
 
 template <class H>
 int Communicators<H>::free(int (*by)(H*), H* comm) {
-  H& freed = being_freed();
-  const H before = std::exchange(freed, comm != nullptr ? *comm : H{});
-  const int code = by(comm);
-  freed = before;
-  deletions_.fetch_add(1, std::memory_order_relaxed);  // the next one may have the same handle
-  return code;
+  if (comm == nullptr) return by(comm);
+  const BeingFreed freed(*comm);
+  return by(comm);
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.

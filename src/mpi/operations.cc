@@ -114,7 +114,8 @@ bool Operations<H>::find_user_operation(Call<H>& call, H op) {
   if (last == op && op != H{} && !asks) return true;
   int commutes = 0;
   for (const std::uint64_t none : no_operations_)
-    if (key_of(op) == none) return answers_.leave(call, "no operation of a reduction");
+    if (key_of(op) == none)
+      return answers_.leave(call, "no operation of a reduction, or one that only the MPI has");
   if (native_.op_commutative(op, &commutes) != 0) return answers_.leave(call, "no operation");
   call.work.commutes = commutes != 0;
   last = op;

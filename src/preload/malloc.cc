@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "commons/commons.h"
+#include "os/keep_errno.h"
 #include "os/loads.h"
 #include "preload/behind.h"
 #include "preload/move.h"
@@ -94,6 +95,7 @@ TUTTI_EXPORT int posix_memalign(void** out, std::size_t alignment, std::size_t b
     *out = block;
     return 0;
   }
+  const tutti::os::KeepErrno keep;  // the code says it
   int code = 0;
   (void)behind(bytes, [&]() -> void* {
     code = next.posix_memalign(out, alignment, bytes);

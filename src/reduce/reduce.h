@@ -41,9 +41,9 @@ inline constexpr int type_count = 22;
 // is not in them, and wrong where it is; the caller decides.
 enum class Stores : std::uint8_t { plain, streaming };
 
-// One (op, type). Pointers are aligned to the type's own alignment at least, and anyhow for pairs;
-// `count` is in elements. `out` may be `left` or `right` exactly (in place) but no other overlap is
-// allowed.
+// One (op, type). Pointers are aligned to the type's own alignment at least; pairs may lie at any
+// address. `count` is in elements. `out` may be `left` or `right` exactly (in place) but no other
+// overlap is allowed.
 struct Kernel {
   void (*apply)(void* out, const void* left, const void* right, std::size_t count, Stores stores);
   // The same result written to two places: what a pair of ranks needs for an Allreduce. Either

@@ -389,6 +389,13 @@ TEST(LeadersServe, OnlyWhatTheyCan) {
     ++user.count;
     EXPECT_FALSE(coll::leaders::serves(in_turn, each, user));
   }
+  user.count = 1;
+  for (const bool more : {false, true}) {
+    std::vector<std::int32_t> hosts;
+    for (std::uint64_t rank = 0; rank < segment::most_members + (more ? 1 : 0); ++rank)
+      hosts.push_back(static_cast<std::int32_t>(rank / 64));
+    EXPECT_NE(coll::leaders::serves({hosts, 0}, Collective::allreduce, user), more);
+  }
   const coll::Work large{.count = std::size_t{1} << 40};
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gather, large));
   EXPECT_TRUE(coll::leaders::serves(in_order, Collective::gatherv, {}));

@@ -94,7 +94,8 @@ Task run(Members<F, W>& all, Collective collective, const Work& work) {
   return row_of<F, W>(collective, all.map, all.way, work).run(all, work);
 }
 
-// Whether it serves this call; all members know that alike. Late reductions gather all operands.
+// Whether it serves this call; all members know that alike. Late reductions gather all operands,
+// and meetings.h knows the order of so many.
 // Of the others only scans keep the order of the ranks, where those of each node follow each other.
 // Where members have blocks for each other, a stage on a node may list those of all its members.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
@@ -102,7 +103,8 @@ Task run(Members<F, W>& all, Collective collective, const Work& work) {
       (has_blocks(collective) || work.operands != nullptr))
     return false;
   if (work.operands != nullptr)
-    return work.bytes() <= limits::most_late_bytes / static_cast<std::size_t>(map.size());
+    return static_cast<std::size_t>(map.size()) <= segment::most_members &&
+           work.bytes() <= limits::most_late_bytes / static_cast<std::size_t>(map.size());
   return is_scan(collective) ? map.in_order() : work.commutes;
 }
 

@@ -61,6 +61,7 @@ def library() -> Check:
             env={**os.environ, "LD_PRELOAD": str(name)},
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
         )
     problem = done.stderr.strip().split("\n")[

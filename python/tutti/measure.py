@@ -57,7 +57,7 @@ def events(mpi: Mpi, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _run(started: launch.Launch) -> Iterator[dict[str, Any]]:
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
         child = subprocess.Popen(
             started.words,
             env=started.environment,
@@ -65,6 +65,7 @@ def _run(started: launch.Launch) -> Iterator[dict[str, Any]]:
             stdout=subprocess.PIPE,
             stderr=said,
             text=True,
+            errors="replace",
         )
         try:
             yield from _read(child)

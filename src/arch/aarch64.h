@@ -37,6 +37,16 @@ inline void evict(const void* from, std::size_t bytes) {
   asm volatile("dsb ish" ::: "memory");
 }
 
+// FPCR, in which a bit that it has not tells it from 0.
+inline std::uint64_t float_control() {
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return fpcr | std::uint64_t{1} << 63;
+}
+inline void set_float_control(std::uint64_t control) {
+  asm volatile("msr fpcr, %0" : : "r"(control & ~(std::uint64_t{1} << 63)) : "memory");
+}
+
 // The kernel may not let programs ask.
 inline std::uint32_t processor() { return 0; }
 

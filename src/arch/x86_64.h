@@ -32,6 +32,23 @@ inline void evict(const void* from, std::size_t bytes) {
   _mm_mfence();
 }
 
+// MXCSR without its flags, and above it the control word of the x87, of which some bits are set.
+inline std::uint64_t float_control() {
+  std::uint32_t mxcsr = 0;
+  std::uint16_t x87 = 0;
+  asm volatile("stmxcsr %0" : "=m"(mxcsr));
+  asm volatile("fnstcw %0" : "=m"(x87));
+  return std::uint64_t{x87} << 32 | (mxcsr & ~0x3fU);
+}
+inline void set_float_control(std::uint64_t control) {
+  std::uint32_t mxcsr = 0;
+  asm volatile("stmxcsr %0" : "=m"(mxcsr));
+  mxcsr = static_cast<std::uint32_t>(control) | (mxcsr & 0x3fU);
+  const auto x87 = static_cast<std::uint16_t>(control >> 32);
+  asm volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
+  asm volatile("fldcw %0" : : "m"(x87) : "memory");
+}
+
 inline std::uint32_t processor() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(0, &a, &b, &c, &d) == 0) return 0;

@@ -72,7 +72,7 @@ bool reserve_memory() {
   const Reservation* reservation = heap.reservation.load(std::memory_order_acquire);
   const std::uint64_t needed = needed_bytes();
   return reservation != nullptr ? reservation->reserve(needed)
-                                : needed < os::available_memory_bytes();
+                                : needed == 0 || needed < os::available_memory_bytes();
 }
 
 void release_memory() {

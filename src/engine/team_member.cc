@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "arch/arch.h"
 #include "base/base.h"
 #include "coll/plans.h"
 #include "engine/call_signature.h"
@@ -433,6 +434,7 @@ void TeamMember::start(Pending& pending) {
   pending.number = background_->leaving.number();
   pending.call = CallSignature{pending.collective, work.root, work.op, work.bytes()}.encode();
   pending.bytes = moved_bytes(work);
+  if (computes(pending.collective)) pending.float_control = arch::float_control();
   if (pending.bytes >= choice::Learner::least_bytes && across_ == nullptr)
     pending.choices = choose(false, pending.collective, work, pending.bytes);
   pending.queue = &background_->queue;

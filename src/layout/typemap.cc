@@ -28,6 +28,7 @@ Typemap Typemap::indexed(Numbers lengths, Numbers displacements) const {
     const std::int64_t length = lengths[lengths.size() == 1 ? 0 : i];
     if (length != grouped) group = contiguous(grouped = length);
     all.append(group, displacements[i]);
+    if (all.too_long_) break;
     all.cover(*this, length, displacements[i]);
   }
   while (all.merge_last()) {
@@ -39,6 +40,7 @@ Typemap Typemap::structure(std::span<const Field> fields) {
   Typemap all;
   for (const Field& field : fields) {
     all.append(field.type->contiguous(field.length), field.displacement);
+    if (all.too_long_) break;
     all.cover(*field.type, field.length, field.displacement);
   }
   while (all.merge_last()) {

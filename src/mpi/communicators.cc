@@ -72,7 +72,7 @@ void Communicators<H>::leave_sessions(bool all) {
 template <class H>
 CommState* Communicators<H>::look_up_state(H comm, bool may_take) {
   // On some ranks the MPI may have deleted it, and would not delete another.
-  if (const BeingFreed* freed = being_freed(); freed != nullptr && freed->is(comm)) return nullptr;
+  if (comm == being_freed()) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (native_.comm_get_attr(comm, keyval_, &value, &found) != 0) return nullptr;
@@ -415,9 +415,15 @@ void Communicators<H>::made(H parent, H comm, bool of_session) {
 
 template <class H>
 int Communicators<H>::free(int (*by)(H*), H* comm) {
-  if (comm == nullptr) return by(comm);
-  const BeingFreed freed(*comm);
-  return by(comm);
+  if (comm == nullptr || *comm == native_.null_comm) return by(comm);  // which says the error
+  // What was looked up is looked up again, now and afterwards: the next communicator may have the
+  // same handle.
+  deletions_.fetch_add(1, std::memory_order_relaxed);
+  const H around = std::exchange(being_freed(), *comm);
+  const int code = by(comm);
+  being_freed() = around;
+  deletions_.fetch_add(1, std::memory_order_relaxed);
+  return code;
 }
 
 // From now on the MPI's own collectives say that the communicator is revoked.

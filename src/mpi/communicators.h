@@ -147,31 +147,11 @@ class Communicators {
   static int on_copy(H, int, void*, void*, void*, int* flag);
   static int on_delete(H, int, void* value, void*);
 
-  // A communicator that this thread is freeing, and those around it: a function for an attribute
-  // may free another one. What was looked up before and meanwhile is looked up again: the next
-  // communicator may have the same handle.
-  class BeingFreed {
-   public:
-    explicit BeingFreed(H comm) : comm_(comm), around_(std::exchange(being_freed(), this)) {
-      deletions_.fetch_add(1, std::memory_order_relaxed);
-    }
-    ~BeingFreed() {
-      being_freed() = around_;
-      deletions_.fetch_add(1, std::memory_order_relaxed);
-    }
-    BeingFreed(const BeingFreed&) = delete;
-    BeingFreed& operator=(const BeingFreed&) = delete;
-    [[nodiscard]] bool is(H comm) const {
-      return comm == comm_ || (around_ != nullptr && around_->is(comm));
-    }
-
-   private:
-    const H comm_;
-    const BeingFreed* const around_;
-  };
-  [[nodiscard]] static const BeingFreed*& being_freed() {
-    thread_local const BeingFreed* innermost = nullptr;
-    return innermost;
+  // The communicator that this thread is freeing; none of them while it frees none. A value, as an
+  // error handler of the program may never return.
+  [[nodiscard]] static H& being_freed() {
+    thread_local H value{};
+    return value;
   }
   static inline std::atomic<std::uint64_t> deletions_{0};  // of states: one looked up may be gone
 

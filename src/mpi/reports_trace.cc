@@ -69,8 +69,11 @@ void Reports<H>::write_trace(const engine::Exchange& group,
   if (!group.allgather(&mine, heads.data(), sizeof mine)) return;
   const Sources sources = sources_of(heads, hosts);
 
-  // A piece of each rank's at a time, so that rank 0 needs no memory for all.
-  constexpr std::uint64_t most_entries = 1024;
+  // A piece of each rank's at a time, so that rank 0 needs no memory for all. What the MPI is told
+  // of it is in int.
+  constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+  const std::uint64_t most_entries =
+      std::clamp<std::uint64_t>(most_bytes / sizeof(trace::Entry) / ranks, 1, 1024);
   std::vector<trace::Entry> piece(group.rank == 0 ? ranks * most_entries : 0);
   std::vector<int> counts(ranks), displacements(ranks);
   const auto gather = [&](const std::vector<trace::Entry>& entries, std::uint64_t Head::*count,

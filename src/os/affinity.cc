@@ -2,8 +2,10 @@
 #include "os/affinity.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdio>
@@ -54,7 +56,7 @@ CpuMask possible_cpus() {
   const CpuMask before = usable_cpus();
   CpuMask all;
   all.words.fill(~std::uint64_t{0});
-  // Where the kernel has more than a mask has room for, nothing is known, and could be restored.
+  // A mask with CPUs that there is no room for could not be restored.
   if (before.count() == 0 || !run_on(all)) return before;
   const CpuMask possible = usable_cpus();
   return run_on(before) ? possible : before;
@@ -100,13 +102,22 @@ std::vector<CpuMask> numa_domains(const char* directory) {
   return domains;
 }
 
-CpuMask usable_cpus() {
+CpuMask first_cpus(std::span<const std::uint64_t> words) {
   CpuMask mask;
   static_assert(sizeof(cpu_set_t) == sizeof mask.words);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) std::memcpy(&mask.words, &set, sizeof set);
+  const std::size_t room = std::min(words.size(), mask.words.size());
+  if (std::ranges::any_of(words.subspan(room), [](std::uint64_t word) { return word != 0; }))
+    return mask;
+  std::ranges::copy(words.first(room), mask.words.begin());
   return mask;
+}
+
+CpuMask usable_cpus() {
+  // The kernel wants room for all CPUs that it might have, whatever it has.
+  constexpr std::size_t most_cpus = 65536;
+  std::array<std::uint64_t, most_cpus / 64> words{};
+  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof words, words.data());
+  return bytes > 0 ? first_cpus(words) : CpuMask{};
 }
 
 void note_home_cpus() {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct CpuMask {
   CpuMask operator-(const CpuMask& other) const;  // what is not in `other`
   friend bool operator==(const CpuMask&, const CpuMask&) = default;
 };
+
+// A mask of the kernel's; empty if it has a CPU that CpuMask has no room for.
+[[nodiscard]] CpuMask first_cpus(std::span<const std::uint64_t> words);
 
 // The affinity mask of the calling thread.
 [[nodiscard]] CpuMask usable_cpus();

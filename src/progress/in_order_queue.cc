@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/in_order_queue.h"
 
+#include "arch/arch.h"
 #include "coll/leaders/rows.h"
 #include "coll/plans.h"
 #include "fabric/suspending_wire.h"
@@ -8,14 +9,21 @@
 namespace tutti::progress {
 namespace {
 
-// While the rank goes on with an operation, its thread uses the kernel of that operation.
+// While the rank goes on with an operation, its thread uses the kernel of that operation, and
+// computes as the thread that called it.
 class Binding {
  public:
   Binding(const Operation& operation, fabric::Executor driver)
       : bind_(driver == fabric::Executor::rank ? operation.bind : nullptr) {
     if (bind_ != nullptr) before_ = bind_(operation.bound);
+    if (operation.float_control == 0) return;
+    const std::uint64_t own = arch::float_control();
+    if (own == operation.float_control) return;
+    float_control_ = own;
+    arch::set_float_control(operation.float_control);
   }
   ~Binding() {
+    if (float_control_ != 0) arch::set_float_control(float_control_);
     if (bind_ != nullptr) (void)bind_(before_);
   }
   Binding(const Binding&) = delete;
@@ -24,6 +32,7 @@ class Binding {
  private:
   const void* (*bind_)(const void*);
   const void* before_ = nullptr;
+  std::uint64_t float_control_ = 0;  // to return to
 };
 
 }  // namespace

@@ -29,6 +29,9 @@ struct Operation {
   const void* (*bind)(const void* operation) = nullptr;
   const void* bound = nullptr;
 
+  // That of the thread that called it, if it computes; else 0. Whoever drives it computes so.
+  std::uint64_t float_control = 0;
+
   trace::Moment called = {};
 
   // When it has finished:

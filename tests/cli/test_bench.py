@@ -111,6 +111,21 @@ def test_table_json_and_plot(tutti, stand_in, library, tmp_path):
     ]  # fmt: skip
 
 
+def test_what_an_mpi_says_in_another_encoding(tutti, stand_in, library):
+    mpi = stand_in("openmpi5")
+    replay(mpi, EVENTS)
+    played = (mpi.prefix / "stdout").read_bytes()
+    (mpi.prefix / "stdout").write_bytes(b"h\xf4te inconnu\n" + played)
+    (mpi.prefix / "stderr").write_bytes(b"h\xf4te inconnu\n")
+    result = tutti("bench", "MPI_Allreduce", "-n", "1", "--mpi", mpi.launcher, "--sizes", "8,1M")
+    assert result.code == 0, result.err
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[1:] == TABLE.splitlines()
+    mpi.plays(code=1)
+    result = tutti("bench", "MPI_Allreduce", "-n", "1", "--mpi", mpi.launcher, "--sizes", "8,1M")
+    assert result.code == 6 and "te inconnu" in result.err
+
+
 def test_the_key_of_a_plot_is_that_of_the_lines(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(bench_plot, "save_figure", lambda figure, path: drawn.append(figure))

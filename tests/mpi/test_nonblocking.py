@@ -30,6 +30,13 @@ def nonblocking(mpi: Mpi, ranks: int, options: dict[str, str], tmp_path, cases: 
     assert cases < 60 or len([name for name in calls if name.startswith("I")]) == 17
 
 
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_rounding(mpi: Mpi) -> None:
+    result = mpi.run(2, [str(mpi.compile("rounding.cc"))], {})
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert result.stdout.count("rounding: 0 wrong") == 2, result.stdout
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("rung", RUNGS)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])

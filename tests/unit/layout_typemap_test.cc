@@ -2,6 +2,8 @@
 // What composing finds out: what is dense, what is too long, where a pipeline may cut.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "layout/layout.h"
 
 namespace tutti::layout {
@@ -37,6 +39,21 @@ TEST(LayoutTypemap, NothingIsDense) {
   EXPECT_TRUE(Layout(Typemap(8).vector(0, 3, 100)).dense());
   EXPECT_EQ(Layout(Typemap(8).vector(3, 0, 100)).bytes(), 0u);
   Layout(Typemap()).pack(nullptr, nullptr, 0, 0);
+}
+
+// What is too long after a few blocks is not composed on and on: that took half a minute.
+TEST(LayoutTypemap, WhatIsTooLongIsKnownSoon) {
+  Numbers irregular, lengths, places;
+  for (std::int64_t i = 0; i < 10'000; ++i) irregular.push_back(i * i);
+  const Typemap child = Typemap(1).indexed(Numbers{1}, irregular);
+  ASSERT_FALSE(child.too_long());
+  for (std::int64_t i = 0; i < 200'000; ++i) {
+    lengths.push_back(1 + i % 2);
+    places.push_back(i * 300'000'000);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(child.indexed(lengths, places).too_long());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 // Four dimensions of a million blocks are one run, repeated; irregular ones are not.

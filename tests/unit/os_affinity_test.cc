@@ -35,6 +35,17 @@ TEST(CpuMask, CountsAndCompares) {
   EXPECT_FALSE(mask_of({64}).within(low));
 }
 
+// A kernel that may have more CPUs has longer masks.
+TEST(CpuMask, HasTheFirstCpusOfALongerOne) {
+  std::vector<std::uint64_t> words(128);
+  words[0] = 9;
+  words[15] = std::uint64_t{1} << 63;
+  EXPECT_EQ(first_cpus(words), mask_of({0, 3, 1023}));
+  words[16] = 1;
+  EXPECT_EQ(first_cpus(words).count(), 0);
+  EXPECT_EQ(first_cpus(std::span(words).first(1)), mask_of({0, 3}));
+}
+
 TEST(CpuMask, Unites) {
   CpuMask sum = mask_of({1});
   sum |= mask_of({1, 200});

@@ -37,14 +37,19 @@ inline void evict(const void* from, std::size_t bytes) {
   asm volatile("dsb ish" ::: "memory");
 }
 
-// FPCR, in which a bit that it has not tells it from 0.
+// Of FPCR: rounding, flush to zero, NaNs and half precision.
+inline constexpr std::uint64_t fpcr_control = 0x07c80000;
+inline constexpr std::uint64_t known_control = std::uint64_t{1} << 63;
 inline std::uint64_t float_control() {
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));
-  return fpcr | std::uint64_t{1} << 63;
+  return known_control | (fpcr & fpcr_control);
 }
 inline void set_float_control(std::uint64_t control) {
-  asm volatile("msr fpcr, %0" : : "r"(control & ~(std::uint64_t{1} << 63)) : "memory");
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  fpcr = (fpcr & ~fpcr_control) | (control & fpcr_control);
+  asm volatile("msr fpcr, %0" : : "r"(fpcr) : "memory");
 }
 
 // The kernel may not let programs ask.

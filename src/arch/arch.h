@@ -13,10 +13,8 @@
 //   fence_streams()               what was stored so comes before what is stored from now on
 //   evict(from, bytes)            out of all caches before anything that follows; for tests, which
 //                                 want the next stores there to be slow
-//   float_control()               how this thread rounds, what traps, and what becomes of
-//   denormals;
-//                                 never 0
-//   set_float_control(control)    the same as of another thread; what has happened stays noted
+//   float_control()               how this thread rounds, and what becomes of denormals; never 0
+//   set_float_control(control)    so that it does as another one; what traps stays as it is
 //   processor()                   a number for vendor and model; 0: not known
 //   first_libc                    the version of the symbols that glibc had on it from the start
 //   TUTTI_ASK_FIRST(...)          see there

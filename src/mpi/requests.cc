@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/piecemeal.h"
+#include "progress/rounding.h"
 
 namespace tutti::mpi {
 
@@ -135,10 +136,12 @@ void Requests<H>::reap() {
     if (across) g_messages_under_way.fetch_sub(1, std::memory_order_relaxed);
     const engine::ErrorCode error_code = engine::Team::finish(*started);  // the team may be gone
     const bool failed = error_code != engine::ErrorCode::none;
-    if (!failed) [[likely]]
+    if (!failed) [[likely]] {
+      const progress::Rounding rounding(started->float_control);
       started->call.conclude(started->work);
-    else
+    } else {
       started->error_code.store(error_code, std::memory_order_relaxed);
+    }
     end(*started, failed && across);
     driver_.completed();
     fabric::Upkeep::skip_look();  // the MPI's own would have looked

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress/in_order_queue.h"
 
-#include "arch/arch.h"
 #include "coll/leaders/rows.h"
 #include "coll/plans.h"
 #include "fabric/suspending_wire.h"
+#include "progress/rounding.h"
 
 namespace tutti::progress {
 namespace {
@@ -14,16 +14,11 @@ namespace {
 class Binding {
  public:
   Binding(const Operation& operation, fabric::Executor driver)
-      : bind_(driver == fabric::Executor::rank ? operation.bind : nullptr) {
+      : bind_(driver == fabric::Executor::rank ? operation.bind : nullptr),
+        rounding_(operation.float_control) {
     if (bind_ != nullptr) before_ = bind_(operation.bound);
-    if (operation.float_control == 0) return;
-    const std::uint64_t own = arch::float_control();
-    if (own == operation.float_control) return;
-    float_control_ = own;
-    arch::set_float_control(operation.float_control);
   }
   ~Binding() {
-    if (float_control_ != 0) arch::set_float_control(float_control_);
     if (bind_ != nullptr) (void)bind_(before_);
   }
   Binding(const Binding&) = delete;
@@ -32,7 +27,7 @@ class Binding {
  private:
   const void* (*bind_)(const void*);
   const void* before_ = nullptr;
-  std::uint64_t float_control_ = 0;  // to return to
+  Rounding rounding_;
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ struct Operation {
   const void* (*bind)(const void* operation) = nullptr;
   const void* bound = nullptr;
 
-  // That of the thread that called it, if it computes; else 0. Whoever drives it computes so.
+  // arch::float_control() of the thread that called it, if the collective computes; else 0. Whoever
+  // computes does it so (progress/rounding.h).
   std::uint64_t float_control = 0;
 
   trace::Moment called = {};

@@ -59,11 +59,12 @@ def test_memory(probe):
     assert xpmem["available"] == os.access("/dev/xpmem", os.R_OK | os.W_OK)
 
 
-def test_a_limit_on_address_space_is_seen(probe):
-    limited = ["sh", "-c", f"ulimit -v 1048576; exec {probe} memory"]
+@pytest.mark.parametrize(("option", "limit"), [("-v", "RLIMIT_AS"), ("-d", "RLIMIT_DATA")])
+def test_a_limit_on_address_space_is_seen(probe, option, limit):
+    limited = ["sh", "-c", f"ulimit {option} 1048576; exec {probe} memory"]
     done = subprocess.run(limited, capture_output=True, text=True, check=True)
     row = next(r for r in json.loads(done.stdout) if r["name"] == "address_space")
-    assert (row["available"], row["reason"]) == (False, "RLIMIT_AS is 1024 MiB")
+    assert (row["available"], row["reason"]) == (False, f"{limit} is 1024 MiB")
 
 
 def test_a_wrong_word(probe):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cstdint>
 #include <cstring>
 
@@ -33,6 +34,28 @@ void* behind(void* first, const char* second) {
   g_seen = __builtin_return_address(0);
   g_second = second;
   return first;
+}
+
+// Whoever computes for another thread rounds as that one does. What traps is its own.
+TEST(Arch, RoundsAsAnotherThreadDoes) {
+  const std::uint64_t nearest = float_control();
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  const std::uint64_t upward = float_control();
+  EXPECT_NE(upward, nearest);
+  const int traps = ::fegetexcept();
+  set_float_control(nearest);
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  EXPECT_EQ(float_control(), nearest);
+#if defined(__x86_64__)
+  ::feenableexcept(FE_DIVBYZERO);
+  EXPECT_EQ(float_control(), nearest);
+  set_float_control(upward);
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  EXPECT_EQ(::fegetexcept(), traps | FE_DIVBYZERO);
+  ::fedisableexcept(FE_DIVBYZERO);
+#endif
+  EXPECT_EQ(::fegetexcept(), traps);
+  set_float_control(nearest);
 }
 
 TEST(Arch, AFunctionThatAsksFirstGivesTheAnswer) {

@@ -46,14 +46,12 @@ TEST(Arch, RoundsAsAnotherThreadDoes) {
   set_float_control(nearest);
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
   EXPECT_EQ(float_control(), nearest);
-#if defined(__x86_64__)
-  ::feenableexcept(FE_DIVBYZERO);
+  const bool may_trap = ::feenableexcept(FE_DIVBYZERO) != -1;  // not every processor can
   EXPECT_EQ(float_control(), nearest);
   set_float_control(upward);
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
-  EXPECT_EQ(::fegetexcept(), traps | FE_DIVBYZERO);
+  EXPECT_EQ(::fegetexcept(), may_trap ? traps | FE_DIVBYZERO : traps);
   ::fedisableexcept(FE_DIVBYZERO);
-#endif
   EXPECT_EQ(::fegetexcept(), traps);
   set_float_control(nearest);
 }

@@ -39,7 +39,6 @@ inline void evict(const void* from, std::size_t bytes) {
 
 // Of FPCR: rounding, flush to zero, NaNs and half precision.
 inline constexpr std::uint64_t fpcr_control = 0x07c80000;
-inline constexpr std::uint64_t known_control = std::uint64_t{1} << 63;
 inline std::uint64_t float_control() {
   std::uint64_t fpcr = 0;
   asm volatile("mrs %0, fpcr" : "=r"(fpcr));

@@ -20,9 +20,13 @@
 //   TUTTI_ASK_FIRST(...)          see there
 #pragma once
 
+#include <cstdint>
+
 namespace tutti::arch {
 
 using Vector __attribute__((vector_size(16))) = unsigned char;
+// Part of every float_control(), which is 0 for none.
+inline constexpr std::uint64_t known_control = std::uint64_t{1} << 63;
 
 }  // namespace tutti::arch
 

@@ -32,26 +32,23 @@ inline void evict(const void* from, std::size_t bytes) {
   _mm_mfence();
 }
 
-// Of MXCSR: rounding, flush to zero, denormals are zeros; above it, of the x87's control word:
-// rounding and precision.
+// Of MXCSR: rounding, flush to zero, denormals are zeros. The x87 rounds alike: fesetround() sets
+// both. To read it as well would cost as much again.
 inline constexpr std::uint32_t mxcsr_control = 0xe040;
-inline constexpr std::uint16_t x87_control = 0x0f00;
-inline constexpr std::uint64_t known_control = std::uint64_t{1} << 63;
+inline constexpr std::uint32_t x87_rounding = 0x0c00, mxcsr_rounding = x87_rounding << 3;
 inline std::uint64_t float_control() {
   std::uint32_t mxcsr = 0;
-  std::uint16_t x87 = 0;
   asm volatile("stmxcsr %0" : "=m"(mxcsr));
-  asm volatile("fnstcw %0" : "=m"(x87));
-  return known_control | static_cast<std::uint64_t>(x87 & x87_control) << 32 |
-         (mxcsr & mxcsr_control);
+  return known_control | (mxcsr & mxcsr_control);
 }
 inline void set_float_control(std::uint64_t control) {
+  const auto wanted = static_cast<std::uint32_t>(control) & mxcsr_control;
   std::uint32_t mxcsr = 0;
   std::uint16_t x87 = 0;
   asm volatile("stmxcsr %0" : "=m"(mxcsr));
   asm volatile("fnstcw %0" : "=m"(x87));
-  mxcsr = (mxcsr & ~mxcsr_control) | (static_cast<std::uint32_t>(control) & mxcsr_control);
-  x87 = static_cast<std::uint16_t>((x87 & ~x87_control) | (control >> 32 & x87_control));
+  mxcsr = (mxcsr & ~mxcsr_control) | wanted;
+  x87 = static_cast<std::uint16_t>((x87 & ~x87_rounding) | (wanted & mxcsr_rounding) >> 3);
   asm volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
   asm volatile("fldcw %0" : : "m"(x87) : "memory");
 }

@@ -71,8 +71,9 @@ std::uint64_t needed_bytes() {
 bool reserve_memory() {
   const Reservation* reservation = heap.reservation.load(std::memory_order_acquire);
   const std::uint64_t needed = needed_bytes();
+  if (needed == 0) return true;
   return reservation != nullptr ? reservation->reserve(needed)
-                                : needed == 0 || needed < os::available_memory_bytes();
+                                : needed < os::available_memory_bytes();
 }
 
 void release_memory() {

@@ -40,8 +40,8 @@ constexpr std::uint64_t most_ahead_pages = (std::uint64_t{512} << 10) / page_byt
 constexpr std::uint64_t kept_pages = (std::uint64_t{2} << 20) / page_bytes;
 
 // A power of two, and no more than the limits leave room for: most of the address space remains for
-// everyone else, and a file beyond RLIMIT_FSIZE would end the process. RLIMIT_DATA
-// bounds private memory. The bookkeeping is that: the longer the range, the more of it.
+// everyone else, and a file beyond RLIMIT_FSIZE would end the process. RLIMIT_DATA bounds private
+// memory. The bookkeeping is that: the longer the range, the more of it.
 std::uint64_t first_range_to_try() {
   std::uint64_t bytes = options().commons_range;
   if (bytes == 0) bytes = std::min(4 * os::physical_memory_bytes(), most_default_bytes);

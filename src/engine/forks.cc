@@ -27,7 +27,7 @@ class Guard {
 
 bool reserve(std::uint64_t bytes) {
   const Guard guard;
-  if (g_node == nullptr) return bytes == 0 || bytes < os::available_memory_bytes();
+  if (g_node == nullptr) return bytes < os::available_memory_bytes();
   return g_node->segment().reserve(g_node->rank(), g_node->size(), bytes,
                                    os::available_memory_bytes);
 }

@@ -52,7 +52,8 @@ Introduction introduce(const Allowed& allowed) {
     mapped_probe = static_cast<std::uint64_t*>(commons::allocate(
         std::max<std::size_t>(options().commons_threshold, page_bytes), page_bytes, false));
   if (mapped_probe == nullptr) return self;
-  if (commons::shared(mapped_probe, sizeof *mapped_probe) == nullptr) return self;  // locked
+  if (commons::shared(mapped_probe, sizeof *mapped_probe) == nullptr)
+    return self;  // it locks its pages
   *mapped_probe = g_probe;
   self.fd = share.fd;
   self.base = reinterpret_cast<std::uint64_t>(share.base);

@@ -76,12 +76,6 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   const Known& known = predefined.known(*slot, type);
   const reduce::Kernel* kernel = kernel_of(known, *operation);
   call.work.element_bytes = reduce::size_of(known.type);
-  if (kernel != nullptr && known.sort == Known::Sort::gapped) {
-    plan_gapped(call, type, op);
-    call.work.kernel = kernel;
-    call.work.op = 1 + static_cast<int>(operation->op);
-    return true;
-  }
   const bool whole = known.sort == Known::Sort::dense && reduce::is_integer(known.type);
   if (kernel == nullptr && whole && call.team != nullptr && predefined.is_final(*slot)) {
     kernel = arguments_.kernel_as_computed(call.site.comm, type, op, operation->op, known.bytes);
@@ -90,18 +84,23 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   if (kernel == nullptr) return answers_.leave(call, "no kernel for this datatype");
   call.work.kernel = kernel;
   call.work.op = 1 + static_cast<int>(operation->op);
+  if (known.sort == Known::Sort::gapped) {  // a pair that C pads
+    call.reduction = std::make_unique<Reduction<H>>(type, op);
+    Described<H> element;
+    if (!datatypes_.describe(type, element)) return false;
+    pack(call, element);
+    return true;
+  }
   if (predefined.is_final(*slot))
     recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
   return true;
 }
 
-// A pair that C pads: nobody's bytes lie between value and index, or behind them.
+// Elements have gaps, which are nobody's: they travel without.
 template <class H>
-void Operations<H>::plan_gapped(Call<H>& call, H type, H op) {
-  call.reduction = std::make_unique<Reduction<H>>(type, op);
-  Described<H>& element = call.reduction->element;
-  (void)datatypes_.describe(type, element);
+void Operations<H>::pack(Call<H>& call, Described<H>& element) {
   if (!call.blocking()) call.site.keeper->keep(element);
+  call.reduction->element = element;
   call.reduction->gapped = true;
 }
 
@@ -164,10 +163,8 @@ bool Operations<H>::make_user_plan(Call<H>& call, H type, H op) {
   Spread<H> spread;
   if (late || gapped) call.reduction = std::make_unique<Reduction<H>>(type, op);
   if (gapped) {
-    if (!call.blocking()) call.site.keeper->keep(element);
+    pack(call, element);
     if (!spread_of(call, element, spread)) return false;
-    call.reduction->element = element;
-    call.reduction->gapped = true;
   }
   const UserOperation<H> operation(native_, type, op, element.bytes, gapped ? &spread : nullptr);
   if (late) {

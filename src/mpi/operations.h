@@ -57,7 +57,7 @@ class Operations {
     return value;
   }
   [[nodiscard]] bool make_plan(Call<H>& call, H type, H op);
-  void plan_gapped(Call<H>& call, H type, H op);
+  void pack(Call<H>& call, Described<H>& element);
   [[nodiscard]] bool make_user_plan(Call<H>& call, H type, H op);
   // Where members are on several nodes, fills in whether it commutes.
   [[nodiscard]] bool find_user_operation(Call<H>& call, H op);
@@ -68,7 +68,7 @@ class Operations {
   Datatypes<H>& datatypes_;
   Answers<H>& answers_;
   HandleMap<const OpRow> ops_;
-  std::array<std::uint64_t, 4> no_operations_{};  // as other_op_rows()
+  std::array<std::uint64_t, other_op_rows().size()> no_operations_{};
 };
 
 }  // namespace tutti::mpi

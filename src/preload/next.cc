@@ -158,19 +158,12 @@ int first_fork() {
 }  // namespace
 
 constinit Next next = {
-    first_malloc,
-    first_calloc,
-    first_realloc,
-    first_free,
-    first_memalign,
-    first_aligned_alloc,
-    first_posix_memalign,
-    first_valloc,
-    first_pvalloc,
-    first_malloc_usable_size,
-    first_malloc_trim,
-    first_fork,
-    false,
+    first_malloc,         first_calloc,
+    first_realloc,        first_free,
+    first_memalign,       first_aligned_alloc,
+    first_posix_memalign, first_valloc,
+    first_pvalloc,        first_malloc_usable_size,
+    first_malloc_trim,    first_fork,
 };
 
 constinit std::atomic<Served> g_served{Served::unknown};

@@ -23,7 +23,7 @@ struct Next {
   int (*malloc_trim)(std::size_t);
   int (*fork)();  // _Fork; called only by programs whose libc has it
   // Whether malloc_usable_size is of the same allocator as the others; some have none.
-  bool tells_sizes;
+  bool tells_sizes = false;
 };
 // Until the first call, each entry finds them all and then calls what it has found.
 extern constinit Next next;

@@ -36,6 +36,9 @@ void* behind(void* first, const char* second) {
   return first;
 }
 
+// Of the type that another part of the processor may compute. Not before it is called.
+[[gnu::noipa]] long double sum_of(long double left, long double right) { return left + right; }
+
 // Whoever computes for another thread rounds as that one does. What traps is its own.
 TEST(Arch, RoundsAsAnotherThreadDoes) {
   const std::uint64_t nearest = float_control();
@@ -46,10 +49,12 @@ TEST(Arch, RoundsAsAnotherThreadDoes) {
   set_float_control(nearest);
   EXPECT_EQ(std::fegetround(), FE_TONEAREST);
   EXPECT_EQ(float_control(), nearest);
+  EXPECT_EQ(sum_of(1.0L, 1e-30L), 1.0L);
   const bool may_trap = ::feenableexcept(FE_DIVBYZERO) != -1;  // not every processor can
   EXPECT_EQ(float_control(), nearest);
   set_float_control(upward);
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  EXPECT_GT(sum_of(1.0L, 1e-30L), 1.0L);
   EXPECT_EQ(::fegetexcept(), may_trap ? traps | FE_DIVBYZERO : traps);
   ::fedisableexcept(FE_DIVBYZERO);
   EXPECT_EQ(::fegetexcept(), traps);

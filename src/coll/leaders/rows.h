@@ -95,9 +95,9 @@ Task run(Members<F, W>& all, Collective collective, const Work& work) {
 }
 
 // Whether it serves this call; all members know that alike. Late reductions gather all operands,
-// and meetings.h knows the order of so many.
-// Of the others only scans keep the order of the ranks, where those of each node follow each other.
-// Where members have blocks for each other, a stage on a node may list those of all its members.
+// and meetings.h knows the order of most_members. Of the others only scans keep the order of the
+// ranks, where those of each node follow each other. Where members have blocks for each other, a
+// stage on a node may list those of all its members.
 [[nodiscard]] inline bool serves(const NodeMap& map, Collective collective, const Work& work) {
   if (map.largest() > limits::most_listed_ranks &&
       (has_blocks(collective) || work.operands != nullptr))

@@ -3,9 +3,12 @@
 // if all counts fit.
 #pragma once
 
+#include <cstring>
+#include <map>
 #include <mutex>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "choice/contest.h"
 #include "mpi/entries.h"
@@ -28,9 +31,9 @@ class LeftCalls {
   template <class N, class D, class... Request, class Function, class Small, class... Arguments>
   int call_native(Function Forms<H, N, D, Request...>::*function,
                   Small Forms<H, int, int, Request...>::*small, H comm, Arguments... arguments);
-  // `small` with counts of int if all fit. `keeps`: what it is called with until the run's end.
-  // `members`: how many counts an array has.
-  template <bool keeps, class Small, class Otherwise, class... Arguments>
+  // `small` with counts of int if all fit. `starts`: the last argument points to the request that
+  // it gives. `members`: how many counts an array has.
+  template <bool starts, class Small, class Otherwise, class... Arguments>
   int call_narrowed(Small small, int members, Otherwise otherwise, Arguments... arguments);
   // Whether this rank's arguments are the root's, of which the others' are not significant.
   [[nodiscard]] bool has_root_arguments(int root, H comm) const;
@@ -52,26 +55,30 @@ class LeftCalls {
   static inline LeftCalls* self_ = nullptr;
 
   const Native<H>& native_;
-  // Arrays of counts that the MPI reads until a nonblocking collective is over.
-  std::mutex retaining_;
-  Retained retained_;
+  // What the MPI may read until a nonblocking collective is over. Only the MPI knows when that is;
+  // but it gives no request twice before. So there are as many as were under way at once.
+  std::mutex keeping_;
+  std::map<H, NarrowArrays> kept_;
 };
 
 template <class H>
-template <bool keeps, class Small, class Otherwise, class... Arguments>
+template <bool starts, class Small, class Otherwise, class... Arguments>
 int LeftCalls<H>::call_narrowed(Small small, int members, Otherwise otherwise,
                                 Arguments... arguments) {
-  using Narrowed = std::tuple<Narrow<Arguments>...>;
-  Narrowed narrowed(Narrow<Arguments>(arguments, members)...);
-  if constexpr (keeps && (std::is_same_v<Arguments, const Count*> || ...)) {
-    const std::lock_guard lock(retaining_);
-    std::apply([&](auto&... argument) { (argument.outlive(retained_), ...); }, narrowed);
+  std::tuple<Narrow<Arguments>...> narrowed(Narrow<Arguments>(arguments, members)...);
+  if (!std::apply([](const auto&... each) { return (each.fits && ...); }, narrowed))
+    return otherwise();
+  const int code = std::apply([&](const auto&... each) { return small(each.value...); }, narrowed);
+  if constexpr (starts && (std::is_same_v<Arguments, const Count*> || ...)) {
+    if (code != 0) return code;
+    NarrowArrays arrays;
+    std::apply([&](auto&... each) { (each.hand_over(arrays), ...); }, narrowed);
+    H request{};
+    std::memcpy(&request, std::get<sizeof...(Arguments) - 1>(narrowed).value, sizeof request);
+    const std::lock_guard lock(keeping_);
+    kept_[request].swap(arrays);
   }
-  return std::apply(
-      [&](const auto&... argument) {
-        return (argument.fits && ...) ? small(argument.value...) : otherwise();
-      },
-      narrowed);
+  return code;
 }
 
 template <class H>

@@ -3,23 +3,22 @@
 // them fit.
 #pragma once
 
-#include <set>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "mpi/forms.h"
 
 namespace tutti::mpi {
 
-// Arrays that the MPI may read until a request is over, which only it knows: for ever. Each content
-// is kept once, as programs repeat theirs.
-using Retained = std::set<std::vector<int>>;
+// The arrays of a call, which the MPI may read until it is over.
+using NarrowArrays = std::vector<std::vector<int>>;
 
 // One argument, and what it needs to live until the call is over. `members`: the length of arrays.
 template <class T>
 struct Narrow {
   Narrow(T argument, int) : value(argument) {}
-  void outlive(Retained&) {}
+  void hand_over(NarrowArrays&) {}
   T value;
   bool fits = true;
 };
@@ -27,7 +26,7 @@ struct Narrow {
 template <>
 struct Narrow<Count> {
   Narrow(Count argument, int) : value(static_cast<int>(argument)), fits(value == argument) {}
-  void outlive(Retained&) {}
+  void hand_over(NarrowArrays&) {}
   int value;
   bool fits;
 };
@@ -47,10 +46,8 @@ struct Narrow<const Count*> {
   // A move takes the array along.
   Narrow(Narrow&&) = default;
   Narrow(const Narrow&) = delete;
-  // From here on `value` is good after the call, too.
-  void outlive(Retained& retained) {
-    if (value != nullptr) value = retained.insert(std::move(values)).first->data();
-  }
+  // `value` is good as long as what has been handed over.
+  void hand_over(NarrowArrays& arrays) { arrays.push_back(std::move(values)); }
   std::vector<int> values;
   const int* value = nullptr;
   bool fits = true;

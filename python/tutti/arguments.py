@@ -114,15 +114,15 @@ def hosts(text: Optional[str], ranks: Optional[int], counted: bool = True) -> tu
     return numbered
 
 
-def communication_cores(text: Optional[str]) -> int:
-    """The value of --comm-cores; 0 without it."""
+def communication_cores(text: Optional[str], here: bool = True) -> int:
+    """The value of --comm-cores; 0 without it. `here`: the ranks run on this machine."""
     if text is None:
         return 0
     usable = len(os.sched_getaffinity(0))
     count = number(text)
     if count < 1:
         raise UsageError(f"--comm-cores must be a number of cores, at least 1, not '{text}'")
-    if count >= usable:
+    if here and count >= usable:
         raise UsageError(
             f"--comm-cores {text} leaves no core for the ranks: this node has {usable}, "
             f"so it may be at most {usable - 1}"

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional
+from typing import NoReturn, Optional
 
 from tutti.errors import TuttiError
+
+
+class Ended(BaseException):
+    """A signal asks this process to end, which first ends what it has started."""
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> None:
@@ -18,11 +23,17 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
     for name in ("stdin", "stdout", "stderr"):  # one that was closed is None
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):  # names of files are no text, and not every locale has
+        if hasattr(stream, "reconfigure"):  # the letters of a title
+            whole = stream.encoding.lower().replace("-", "") == "utf8"
+            stream.reconfigure(errors="surrogateescape" if whole else "backslashreplace")
     words = list(sys.argv[1:] if arguments is None else arguments)
     code = _run(words or ["--help"])
     with contextlib.suppress(OSError, ValueError):  # closed: _run has said so
         sys.stdout.flush()
         sys.stderr.flush()
+    if "matplotlib" in sys.modules:  # it may have files to remove
+        sys.exit(code)
     os._exit(code)  # taking the interpreter apart takes longer than most commands
 
 
@@ -35,6 +46,9 @@ def _run(words: list[str]) -> int:
             taken_apart = job.split(words[debug + 1 :])
             if job.HELP not in taken_apart.own:
                 return job.run(taken_apart)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _end)
         # To import this takes longer than to start a small job.
         from tutti import application
 
@@ -43,6 +57,10 @@ def _run(words: list[str]) -> int:
         return _say(str(error), error.exit_code)
     except KeyboardInterrupt:
         return 130
+    except Ended as asked:
+        return 128 + int(asked.args[0])
+    except SystemExit:  # of the library that prints tables: nobody reads them
+        return 141
     except BrokenPipeError:
         sys.stderr.close()
         return 141
@@ -60,6 +78,10 @@ def _run(words: list[str]) -> int:
             "(`tutti --debug ...` shows where)",
             70,
         )
+
+
+def _end(number: int, _: object) -> NoReturn:
+    raise Ended(number)
 
 
 def _say(message: str, code: int) -> int:

@@ -65,7 +65,7 @@ class _Started(NamedTuple):
 def in_file(file: Path) -> list[Host]:
     """The hosts of a file: ``a``, ``a:2`` (MPICH, Intel MPI) or ``a slots=2`` (Open MPI) a line."""
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{file} cannot be read as a file of hosts: {why}") from error
@@ -119,7 +119,9 @@ def _launch(mpi: Mpi, host: Host, options: Sequence[str], allow_root: bool) -> l
         if name.startswith("TUTTI_") or name in PYTHON_VARIABLES
     }
     # The cores of the host count, and not those that the launcher would give to one rank.
-    if mpi.family == "openmpi" and not any(word.endswith("-bind-to") for word in options):
+    if mpi.family == "openmpi" and not any(
+        name.endswith("-bind-to") for name in launch.named_options(options)
+    ):
         options = ["--bind-to", "none", *options]
     if mpi.family == "intel":
         variables["I_MPI_PIN"] = "off"

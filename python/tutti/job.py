@@ -94,13 +94,13 @@ def run(words: Words) -> int:
     ranks = arguments.rank_count(own.get(arguments.RANKS))
     hosts = arguments.hosts(own.get(arguments.HOSTS), ranks)
     ranks = sum(host.ranks for host in hosts) or ranks
-    comm_cores = arguments.communication_cores(own.get(arguments.COMM_CORES))
     trace = trace_file(Path(own[TRACE]) if TRACE in own else None)
     quiet = QUIET in own
     found = mpi.find(own.get(arguments.MPI))
     check_program(program[0], launcher_options)
     job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
     elsewhere = launch.placed_by_user(job, os.environ)
+    comm_cores = arguments.communication_cores(own.get(arguments.COMM_CORES), here=not elsewhere)
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = report_file(elsewhere) or Path(directory) / "report.json"
         before, before_trace = _written(report), _written(trace)
@@ -115,13 +115,22 @@ def run(words: Words) -> int:
         reported = _written(report) != before
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
-            trouble = _summary().print_report(report, str(found), traced)
+            trouble = _summary().print_report(report, str(found), traced, _again(own))
             code = code or trouble
         elif trace is not None and code != 0 and not quiet:
             _summary().print_no_trace()
     if not reported:
         code = _without_report(program[0], code, elsewhere)
     return code
+
+
+def _again(own: dict[Option, str]) -> list[str]:
+    """Options that another command needs, too, to find the same MPI and start it."""
+    words = []
+    for option in (arguments.MPI, arguments.ALLOW_ROOT):
+        if option in own:
+            words += [option.names[0], *([own[option]] if option.metavar is not None else ())]
+    return words
 
 
 def report_file(elsewhere: bool) -> Optional[Path]:
@@ -183,7 +192,9 @@ def _written(file: Optional[Path]) -> Optional[int]:
 
 def check_program(word: str, launcher_options: list[str]) -> None:
     """One clear sentence for what a launcher would say on a page, once a rank."""
-    if not Path(word).is_absolute() and not ELSEWHERE.isdisjoint(launcher_options):
+    if not Path(word).is_absolute() and not ELSEWHERE.isdisjoint(
+        launch.named_options(launcher_options)
+    ):
         return
     if os.sep not in word:
         if shutil.which(word) is None:

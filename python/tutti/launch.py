@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from tutti.arguments import Host
+from tutti.arguments import Host, number
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
 
@@ -16,6 +16,7 @@ from tutti.mpi import Mpi
 PLACING = {
     "--oversubscribe", "-oversubscribe", "--map-by", "-map-by", "--host", "-host", "-H",
     "--hostfile", "-hostfile", "--machinefile", "-machinefile", "--use-hwthread-cpus",
+    "--default-hostfile", "-default-hostfile",
     "-hosts", "-f", "--rankfile", "-rankfile", "-N", "-npernode", "--npernode",
 }  # fmt: skip
 SCHEDULERS = (
@@ -26,6 +27,15 @@ SCHEDULERS = (
     "COBALT_JOBID",
     "PE_HOSTFILE",
 )
+HOST_FILES = (
+    "HYDRA_HOST_FILE",
+    "I_MPI_HYDRA_HOST_FILE",
+    "OMPI_MCA_orte_default_hostfile",
+    "PRTE_MCA_prte_default_hostfile",
+)
+SETTING = {"-genv", "--genv", "-env", "--env"}  # Hydra's, before a name and a value
+COUNTING = {"-n", "-np", "--np", "-c"}
+NEXT_PROGRAM = ":"  # to every launcher
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
 
@@ -40,11 +50,18 @@ class Launch(NamedTuple):
 class Job(NamedTuple):
     """What the user asked for."""
 
-    app: Sequence[str]
+    app: Sequence[str]  # maybe several programs, each behind a `:`, with the launcher's options
     ranks: Optional[int] = None
     options: Sequence[str] = ()  # the launcher's own, as they are
     allow_root: bool = False
     hosts: Sequence[Host] = ()  # none: the launcher decides
+
+    @property
+    def all_ranks(self) -> Optional[int]:
+        """Of all programs."""
+        if self.ranks is None:
+            return None
+        return self.ranks + sum(map(_count, parts(self.app)[1:]))
 
 
 def build(
@@ -53,22 +70,64 @@ def build(
     """The launch of `job` with `variables` set in its ranks."""
     words = [str(_program(mpi, environment))]
     notes: list[str] = []
+    each: list[str] = []  # what the launcher wants to be told for each program anew
     if mpi.family == "openmpi":
         words += _openmpi_root(job, environment)
         words += _openmpi_slots(mpi, job, environment, notes)
         for name, value in variables.items():
-            words += ["-x", f"{name}={value}"]
+            each += ["-x", f"{name}={value}"]
+        words += each
     else:
         # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
         for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
             words += ["-genv", name, value]
     words += _hosts(mpi, job.hosts)
-    words += job.options
-    if job.ranks is not None:
+    library = variables.get("LD_PRELOAD", "").split(os.pathsep)[0]
+    words += _preloading(library, job.options)
+    if job.ranks is not None and job.all_ranks is not None:
         words += ["-n", str(job.ranks)]
         if not placed_by_user(job, environment):
-            notes += _sharing(mpi, job.ranks, variables.get("TUTTI_COMM_CORES", "0"))
-    return Launch([*words, *job.app], launcher_environment(mpi, environment), notes)
+            notes += _sharing(mpi, job.all_ranks, variables.get("TUTTI_COMM_CORES", "0"))
+    first, *others = parts(job.app)
+    words += first
+    for other in others:
+        words += [NEXT_PROGRAM, *each, *_preloading(library, other)]
+    return Launch(words, launcher_environment(mpi, environment), notes)
+
+
+def parts(app: Sequence[str]) -> list[list[str]]:
+    """A program, and the others with the launcher's options before them."""
+    found: list[list[str]] = [[]]
+    for word in app:
+        if word == NEXT_PROGRAM:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def _count(part: Sequence[str]) -> int:
+    """How many ranks its options ask for."""
+    counts = (value for name, value in zip(part, part[1:]) if name in COUNTING)
+    return max(0, number(next(counts, "0")))
+
+
+def _preloading(library: str, options: Sequence[str]) -> list[str]:
+    """The launcher's options, with `library` before what they preload: the last value counts."""
+    words: list[str] = []
+    for word in options:
+        before = words[-1] if words else ""
+        name, equals, value = word.partition("=")
+        if before == "-x" and name == "LD_PRELOAD":
+            if equals:
+                words.append(f"{name}={_before(library, value)}")
+            else:
+                words.pop()  # the value that is here: Tutti has it
+        elif before == "LD_PRELOAD" and len(words) > 1 and words[-2] in SETTING:
+            words.append(_before(library, word))
+        else:
+            words.append(word)
+    return words
 
 
 def rank_variables(
@@ -80,7 +139,7 @@ def rank_variables(
         directory = str(mpi.library.parent)  # type: ignore[union-attr]
         result["LD_LIBRARY_PATH"] = _before(directory, environment.get("LD_LIBRARY_PATH", ""))
     if mpi is not None and mpi.family == "intel":
-        result["I_MPI_ROOT"] = environment.get("I_MPI_ROOT", str(mpi.prefix))
+        result["I_MPI_ROOT"] = _intel_root(mpi, environment)
     for name in sorted(environment):
         if name.startswith("TUTTI_") and name != "TUTTI_HOME":
             result[name] = environment[name]
@@ -99,14 +158,28 @@ def launcher_environment(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, 
     result = dict(environment)
     if mpi.family == "intel":
         result["PATH"] = f"{mpi.launcher.parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
-        result.setdefault("I_MPI_ROOT", str(mpi.prefix))
+        result["I_MPI_ROOT"] = _intel_root(mpi, environment)
     return result
+
+
+def _intel_root(mpi: Mpi, environment: Mapping[str, str]) -> str:
+    """The user's, if it is of this installation and not of another one."""
+    named = environment.get("I_MPI_ROOT", "")
+    prefix = mpi.prefix.resolve()
+    return (
+        named if named and Path(named).resolve() in (prefix, *prefix.parents) else str(mpi.prefix)
+    )
+
+
+def named_options(words: Sequence[str]) -> set[str]:
+    """Without their values."""
+    return {word.partition("=")[0] for word in words}
 
 
 def placed_by_user(job: Job, environment: Mapping[str, str]) -> bool:
     """Whether hosts or slots come from the user or a batch system."""
-    named = bool(job.hosts) or not PLACING.isdisjoint(job.options)
-    return named or any(name in environment for name in SCHEDULERS)
+    named = bool(job.hosts) or not PLACING.isdisjoint(named_options(job.options))
+    return named or any(name in environment for name in (*SCHEDULERS, *HOST_FILES))
 
 
 def usable_cores() -> int:
@@ -183,11 +256,12 @@ def _openmpi_slots(
     mpi: Mpi, job: Job, environment: Mapping[str, str], notes: list[str]
 ) -> list[str]:
     cores = usable_cores()
-    if job.ranks is None or job.ranks <= cores or placed_by_user(job, environment):
+    ranks = job.all_ranks
+    if ranks is None or ranks <= cores or placed_by_user(job, environment):
         return []
     options = ["--oversubscribe"] if mpi.major < 5 else ["--map-by", ":OVERSUBSCRIBE"]
     notes.append(
-        f"{job.ranks} ranks share {cores} core{'s' if cores > 1 else ''}, "
+        f"{ranks} ranks share {cores} core{'s' if cores > 1 else ''}, "
         f"so {mpi.name} gets {' '.join(options)}"
     )
     return options

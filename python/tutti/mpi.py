@@ -144,9 +144,14 @@ def _library(launcher: Path, family: str) -> Optional[Path]:
         for name in LIBRARIES[family]:
             path = directory / name
             # A linker script may carry the plain name: not something a program can load.
-            if os.access(path, os.R_OK) and path.read_bytes()[:4] == b"\x7fELF":
+            if os.access(path, os.R_OK) and _begin(path) == b"\x7fELF":
                 return path
     return None
+
+
+def _begin(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
 
 
 def _library_directories(launcher: Path) -> Iterator[Path]:

@@ -83,6 +83,17 @@ def replay(mpi, events, **more):
     mpi.plays(stdout="".join(json.dumps(event) + "\n" for event in events), **more)
 
 
+def test_what_was_measured_before_an_error(tutti, stand_in, tmp_path):
+    mpi = stand_in("openmpi5")
+    replay(mpi, [*EVENTS[:2], {"event": "error", "message": "no memory is left"}])
+    figures = tmp_path / "a.json"
+    words = ["-n", "1", "--mpi", mpi.launcher, "--json", str(figures)]
+    result = tutti("bench", "allreduce", *words)
+    assert result.code != 0 and result.err == "tutti: no memory is left\n"
+    assert [line.rstrip() for line in result.out.splitlines()][3] == TABLE.splitlines()[2]
+    assert [row["bytes"] for row in json.loads(figures.read_text())["rows"]] == [8]
+
+
 def test_table_json_and_plot(tutti, stand_in, library, tmp_path):
     mpi = stand_in("openmpi5")
     replay(mpi, EVENTS)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import COMMAND
 
 
 def test_for_an_intel_mpi(tutti, stand_in, library):
@@ -43,6 +44,20 @@ def test_other_shells(tutti, tmp_path, library, shell, line):
         words = [] if how else ["--shell", shell]
         result = tutti("env", *words, PATH=str(tmp_path), TUTTI_LOG="a b", **how)
         assert (result.code, result.out) == (0, expected)
+
+
+def test_the_shell_that_asks(environment, tmp_path):
+    script = f'eval "$({COMMAND} env)"; echo "$LD_PRELOAD"'
+    variables = {**environment, "SHELL": "/bin/tcsh", "PATH": str(tmp_path)}
+    for shell in ("bash", "sh"):
+        done = subprocess.run(
+            [shutil.which(shell), "-c", script],
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.endswith("/libtutti.so\n"), done.stderr
 
 
 @pytest.mark.parametrize("command", ['eval "$(cat)"', "eval $(cat)"])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -126,3 +127,19 @@ def test_debug_keeps_the_traceback(environment, tmp_path):
     )
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback (most recent call last):")
+
+
+@pytest.mark.parametrize("words", [["config"], ["model", "--cores", "64"], ["bench", "--help"]])
+def test_nobody_reads(environment, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(COMMAND), *words],
+        env=environment,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -135,3 +135,18 @@ def test_the_aggregation_of_the_paper(tutti, tmp_path):
 def test_the_aggregation_of_another_network(tutti):
     said = lines(tutti("model", "--aggregation", "--startup", "1", "--byte", "0.5"))
     assert "blocks up to 2000 bytes are worth packing" in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--nodes", "16"], "--nodes is of messages between nodes: say --aggregation, too"),
+        (
+            ["--aggregation", "--cores", "8"],
+            "--cores is of the split tree: leave it or --aggregation out",
+        ),
+    ],
+)
+def test_options_of_the_other_model(tutti, words, sentence):
+    result = tutti("model", *words)
+    assert (result.code, result.out, result.err) == (2, "", f"tutti: {sentence}\n")

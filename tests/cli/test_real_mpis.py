@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +64,25 @@ def test_summary(tutti, real_mpi, program):
     heading = result.err.splitlines()[1]
     assert heading.startswith(f"tutti: {real_mpi.family}")
     assert heading.endswith("2 ranks on 1 node")
+    assert ["Allreduce", "10", "10", "0", "80", "B"] in lines
+
+
+def test_several_programs(tutti, real_mpi, program):
+    other = program.with_name("other")
+    shutil.copy(program, other)
+    words = ["-n", "1", str(program), ":", "-n", "1", str(other)]
+    result = tutti("run", "--mpi", real_mpi.launcher, *words)
+    assert (result.code, result.out) == (0, "sum 2\n"), result.err
+    lines = [line.split() for line in result.err.splitlines()]
+    assert ["Allreduce", "10", "10", "0", "80", "B"] in lines
+
+
+def test_a_library_that_the_launcher_is_told_to_preload(tutti, real_mpi, program):
+    given = "-x LD_PRELOAD=libm.so.6" if "Open" in real_mpi.family else "-genv LD_PRELOAD libm.so.6"
+    words = ["-n", "2", *given.split(), "--", str(program)]
+    result = tutti("run", "--mpi", real_mpi.launcher, *words)
+    assert (result.code, result.out) == (0, "sum 2\n"), result.err
+    lines = [line.split() for line in result.err.splitlines()]
     assert ["Allreduce", "10", "10", "0", "80", "B"] in lines
 
 

@@ -154,6 +154,93 @@ def test_ranks_that_share_cores_because_others_communicate(tutti, stand_in, kind
     assert warned not in tutti(*words, "true").err
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "handed_on"),
+    [
+        ("openmpi5", ["-x", "LD_PRELOAD=libm.so.6"], ["-x", "LD_PRELOAD={}:libm.so.6"]),
+        ("openmpi4", ["-x", "LD_PRELOAD"], []),
+        ("mpich", ["-genv", "LD_PRELOAD", "libm.so.6"], ["-genv", "LD_PRELOAD", "{}:libm.so.6"]),
+        ("intel", ["-env", "LD_PRELOAD", "libm.so.6"], ["-env", "LD_PRELOAD", "{}:libm.so.6"]),
+        ("mpich", ["-genv", "PRELOAD", "libm.so.6"], ["-genv", "PRELOAD", "libm.so.6"]),
+    ],
+)
+def test_the_launcher_is_told_to_preload(tutti, stand_in, library, kind, given, handed_on):
+    mpi = stand_in(kind)
+    mpi.plays(report=REPORT)
+    result = tutti("run", "-q", "--mpi", mpi.launcher, "-n", "1", *given, "--", "true")
+    assert result.code == 0
+    words = mpi.started()["words"]
+    expected = [word.format(library) for word in handed_on]
+    assert words[-3 - len(expected) : -3] == expected
+    assert any(library in word for word in words)
+
+
+def test_several_programs(tutti, stand_in, library):
+    apps = ["true", "-n", "9", ":", "-n", "3", "-x", "LD_PRELOAD=libm.so.6", "false", ":", "true"]
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    assert tutti("run", "-q", "--mpi", mpi.launcher, "-n", "1", *apps).code == 0
+    words = mpi.started()["words"]
+    added = words[words.index("-x") : words.index("-n")]
+    assert added[:2] == ["-x", f"LD_PRELOAD={library}"]
+    assert words[words.index("-n") :] == [
+        *("-n", "1", "true", "-n", "9"),
+        *(":", *added, "-n", "3", "-x", f"LD_PRELOAD={library}:libm.so.6", "false"),
+        *(":", *added, "true"),
+    ]
+    mpi = stand_in("mpich")  # whose -genv holds for all
+    mpi.plays(report=REPORT)
+    assert tutti("run", "-q", "--mpi", mpi.launcher, "-n", "1", "true", ":", "true").code == 0
+    assert mpi.started()["words"][-5:] == ["-n", "1", "true", ":", "true"]
+
+
+def test_more_ranks_of_several_programs_than_cores(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "true", ":", "-np", "4000", "true"]
+    assert "tutti: 4001 ranks share " in tutti("run", "--mpi", mpi.launcher, *words).err
+    assert mpi.started()["words"][:2] == ["--map-by", ":OVERSUBSCRIBE"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "variables"),
+    [
+        ("openmpi5", ["--hostfile=hosts"], {}),
+        ("openmpi5", ["--map-by=ppr:4:node"], {}),
+        ("openmpi4", ["--default-hostfile", "hosts"], {}),
+        ("openmpi4", [], {"OMPI_MCA_orte_default_hostfile": "hosts"}),
+        ("mpich", [], {"HYDRA_HOST_FILE": "hosts"}),
+        ("intel", [], {"I_MPI_HYDRA_HOST_FILE": "hosts"}),
+    ],
+)
+def test_ranks_that_the_user_has_placed(tutti, stand_in, kind, options, variables):
+    mpi = stand_in(kind)  # and rank 0 on another host, so that there is no report here
+    words = ["run", "--mpi", mpi.launcher, "-n", "4000", *options, "--", "true"]
+    result = tutti(*words, **variables)
+    assert (result.code, result.err) == (0, "")
+    assert ":OVERSUBSCRIBE" not in mpi.started()["words"]
+
+
+def test_communication_cores_of_other_hosts(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    words = ["--mpi", mpi.launcher, "--comm-cores", "4000", "true"]
+    assert tutti("run", "-q", "--hosts", "a:9000", *words).code == 0
+    assert tutti("run", "-q", "-n", "1", *words).code == 2
+
+
+@pytest.mark.parametrize("below", ["", "/.."])
+def test_the_root_of_an_intel_mpi(tutti, stand_in, below):
+    mpi = stand_in("intel")
+    mpi.plays(report=REPORT)
+    words = ["run", "-q", "--mpi", str(mpi.prefix), "true"]
+    for root, handed_on in ((f"{mpi.prefix}{below}", f"{mpi.prefix}{below}"), ("/", "/")):
+        assert tutti(*words, I_MPI_ROOT=root).code == 0
+        assert mpi.started()["env"]["I_MPI_ROOT"] == handed_on
+    assert tutti(*words, I_MPI_ROOT="/usr/lib").code == 0  # of another one
+    assert mpi.started()["env"]["I_MPI_ROOT"] == str(mpi.prefix)
+
+
 def test_a_program_that_only_the_launcher_finds(tutti, stand_in):
     mpi = stand_in("mpich")
     mpi.plays(report=REPORT)
@@ -218,7 +305,11 @@ def test_the_summary_of_several_nodes(tutti, stand_in):
     ("changes", "said"),
     [
         ({"calls": []}, "no collective that Tutti knows was called"),
-        ({"notes": []}, "next: `tutti bench allreduce -n 2`"),
+        ({"notes": []}, "next: `tutti bench allreduce -n 2 --mpi {}`"),
+        (
+            {"notes": [], "calls": [{**REPORT["calls"][0], "collective": "Iallreduce"}]},
+            "next: `tutti bench --overlap iallreduce -n 2 --mpi {}`",
+        ),
         ({"ways": {"cma": 10}}, "next: `tutti doctor`"),
         ({"nodes": 0}, "tutti: MPICH 5.0.2, 2 ranks"),
     ],
@@ -226,7 +317,15 @@ def test_the_summary_of_several_nodes(tutti, stand_in):
 def test_the_summary_of_other_reports(tutti, stand_in, changes, said):
     mpi = stand_in("mpich")
     mpi.plays(report={**REPORT, **changes})
-    assert said in lines(tutti("run", "--mpi", mpi.launcher, "true").err)
+    assert said.format(mpi.launcher) in lines(tutti("run", "--mpi", mpi.launcher, "true").err)
+
+
+def test_the_next_command_may_be_run_as_root(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report={**REPORT, "notes": []})
+    words = ["run", "-n", "2", "--allow-run-as-root"]
+    result = tutti(*words, "true", PATH=f"{mpi.prefix}/bin:{os.environ['PATH']}")
+    assert lines(result.err)[-1] == "next: `tutti bench allreduce -n 2 --allow-run-as-root`"
 
 
 def test_a_report_of_another_version(tutti, stand_in):

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from conftest import COMMAND
@@ -69,3 +70,32 @@ def test_a_launcher_that_dies_by_a_signal(tutti, tmp_path, number):
     launcher.chmod(0o755)
     result = tutti("run", "--mpi", str(launcher), "true")
     assert (result.code, result.err) == (128 + number, "")
+
+
+# Says that it was started, and how it was ended.
+STAYS = """#!{python}
+import signal, sys
+from pathlib import Path
+if sys.argv[1:] == ["--version"]:
+    print("HYDRA build details:\\n    Version:    5.0.2")
+    sys.exit()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+Path("started").touch()
+signal.sigwait([signal.SIGTERM])
+Path("ended").touch()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_launchers_that_a_command_has_started(environment, tmp_path, number):
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(STAYS.format(python=sys.executable))
+    launcher.chmod(0o755)
+    words = [str(COMMAND), "doctor", "--mpi", str(launcher), "--hosts", "a"]
+    started = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    while not (tmp_path / "started").exists():
+        time.sleep(0.01)
+    started.send_signal(number)
+    assert started.wait(timeout=60) == 128 + number
+    assert (tmp_path / "ended").exists()
+    assert not list(tmp_path.glob("tutti-*"))  # its temporary files

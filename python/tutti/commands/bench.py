@@ -10,7 +10,7 @@ tutti bench --overlap ireduce ibcast -n 2,3,4 --comm-cores 1
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -81,53 +81,69 @@ def bench(
         for name in names
         for count in counts or [max(2, launch.usable_cores() - comm_cores)]
     ]
-    rows = _measure_overlap(found, plans) if overlap else _measure(found, plans)
-    if overlap:
-        overlap_table.print_table(machine, str(found), rows)
-    else:
-        bench_table.print_table(machine, str(found), rows)
+    rows: list[dict[str, Any]] = []
+    try:
+        for row in (_measure_overlap if overlap else _measure)(found, plans):
+            rows.append(row)  # noqa: PERF402 - those before an error count
+    finally:
+        if rows:
+            rows = _in_order(rows, plans) if overlap else rows
+            _report(machine, str(found), rows, overlap, json_file, plot_file)
+
+
+def _report(
+    machine: dict[str, Any],
+    found: str,
+    rows: list[dict[str, Any]],
+    overlap: bool,
+    json_file: Optional[Path],
+    plot_file: Optional[Path],
+) -> None:
+    """The files first: nobody may read the table to its end."""
     if json_file is not None:
-        bench_json.write(json_file, machine, str(found), rows, overlap)
+        bench_json.write(json_file, machine, found, rows, overlap)
     if plot_file is not None:
         from tutti.reporters import bench_plot, overlap_plot  # matplotlib takes a second to load
 
         draw = overlap_plot.draw if overlap else bench_plot.draw
-        draw(plot_file, machine, str(found), rows)
+        draw(plot_file, machine, found, rows)
+    (overlap_table if overlap else bench_table).print_table(machine, found, rows)
 
 
-def _measure(found: mpi.Mpi, plans: Iterable[measure.Plan]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _measure(found: mpi.Mpi, plans: Iterable[measure.Plan]) -> Iterator[dict[str, Any]]:
     with progress.Bar() as bar:
         for plan in plans:
-            rows += _run(found, plan, plan.collective, bar)
-    return rows
+            yield from _run(found, plan, plan.collective, bar)
 
 
-def _measure_overlap(found: mpi.Mpi, plans: list[measure.Plan]) -> list[dict[str, Any]]:
+def _measure_overlap(found: mpi.Mpi, plans: list[measure.Plan]) -> Iterator[dict[str, Any]]:
     """The most ranks choose how much is computed; fewer then share the same work."""
-    rows: list[dict[str, Any]] = []
     work: dict[str, list[int]] = {}  # by collective
     with progress.Bar() as bar:
         for plan in sorted(plans, key=lambda plan: -plan.ranks):
             name = f"i{plan.collective}, {plan.ranks} ranks"
-            run = replace(plan, work=work.get(plan.collective, ()))
-            measured = _run(found, run, name, bar)
-            work.setdefault(plan.collective, [int(row["work"]) for row in measured])
-            rows += [{**row, "comm_cores": plan.comm_cores} for row in measured]
+            chosen_here: list[int] = []
+            for row in _run(found, replace(plan, work=work.get(plan.collective, ())), name, bar):
+                chosen_here.append(int(row["work"]))
+                yield {**row, "comm_cores": plan.comm_cores}
+            work.setdefault(plan.collective, chosen_here)
+
+
+def _in_order(rows: list[dict[str, Any]], plans: list[measure.Plan]) -> list[dict[str, Any]]:
     order = {f"i{plan.collective}": at for at, plan in enumerate(plans)}
     return sorted(rows, key=lambda row: (order[row["collective"]], row["ranks"], row["bytes"]))
 
 
-def _run(found: mpi.Mpi, plan: measure.Plan, name: str, bar: progress.Bar) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _run(
+    found: mpi.Mpi, plan: measure.Plan, name: str, bar: progress.Bar
+) -> Iterator[dict[str, Any]]:
     for event in measure.events(found, plan):
         if event["event"] == "plan":
             bar.begin(name, event["points"])
         elif event["event"] == "progress":
             bar.advance(event["done"])
         elif event["event"] == "row":
-            rows.append(event)
-    return rows
+            yield event
 
 
 def _rank_counts(text: Optional[str], overlap: bool) -> list[int]:

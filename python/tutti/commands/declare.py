@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from tutti.arguments import Option
+from tutti.errors import UsageError
 
 
 def in_group(group: str) -> Callable[..., Any]:
@@ -20,3 +21,12 @@ def in_group(group: str) -> Callable[..., Any]:
 def declared(option: Option) -> Any:
     default = False if option.metavar is None else None
     return typer.Option(default, *option.names, metavar=option.metavar, help=option.help)
+
+
+def refuse_group(context: typer.Context, group: str, why: str) -> None:
+    """Says that an option of the group is not for this, if one was given."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        written = source is not None and source.name == "COMMANDLINE"
+        if written and getattr(parameter, "rich_help_panel", None) == group:
+            raise UsageError(f"{parameter.opts[0]} {why}")

@@ -23,6 +23,7 @@ SHELLS = {
     "csh": "setenv {name} {value};",
     "fish": "set -gx {name} {value};",
 }
+SYNTAX = {"bash": "sh", "dash": "sh", "ksh": "sh", "zsh": "sh", "tcsh": "csh"}  # of other shells
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,10 @@ def register(app: typer.Typer) -> None:
 def env(
     mpi_path: Optional[str] = declared(arguments.MPI),
     shell: Optional[str] = typer.Option(
-        None, "--shell", metavar="sh|csh|fish", help="Whose syntax to use. Default: from $SHELL."
+        None,
+        "--shell",
+        metavar="sh|csh|fish",
+        help="Whose syntax to use. Default: of the shell that asks.",
     ),
 ) -> None:
     syntax = _shell(shell)
@@ -69,10 +73,22 @@ def _quote_fish(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def _parent() -> str:
+    """The name of the program that has started this one."""
+    try:
+        return Path(f"/proc/{os.getppid()}/comm").read_text(errors="replace").strip().lstrip("-")
+    except OSError:
+        return ""
+
+
 def _shell(named: Optional[str]) -> str:
     if named is None:
-        login = Path(os.environ.get("SHELL", "sh")).name
-        return {"tcsh": "csh"}.get(login, login if login in SHELLS else "sh")
+        # A script may have another shell than the user has.
+        for shell in (_parent(), Path(os.environ.get("SHELL", "")).name):
+            syntax = SYNTAX.get(shell, shell)
+            if syntax in SHELLS:
+                return syntax
+        return "sh"
     if named not in SHELLS:
         raise UsageError(f"--shell must be sh, csh or fish, not {named}{nearest(named, SHELLS)}")
     return named

@@ -19,13 +19,14 @@ import typer
 
 from tutti import arguments, clusters, probe
 from tutti.aggregation import Alltoall, Network
-from tutti.commands.declare import declared, in_group
+from tutti.commands.declare import declared, in_group, refuse_group
 from tutti.errors import UsageError
 from tutti.reporters import aggregation as aggregation_reporter
 from tutti.reporters import model_table
 from tutti.reporters.text import write_file
 
-_aggregation = in_group("Aggregation")
+AGGREGATION, SPLIT_TREE = "Aggregation", "Split tree"
+_aggregation, _tree = in_group(AGGREGATION), in_group(SPLIT_TREE)
 PAPERS, PAPERS_CONSTANT_US = "infiniband-2007", -10  # Mamidala et al. 2007, section 5
 
 LEAST_CORES, MOST_CORES = 2, 1024  # as src/probe/probe.h
@@ -36,10 +37,11 @@ def register(app: typer.Typer) -> None:
 
 
 def model(
-    cores_text: Optional[str] = typer.Option(
+    context: typer.Context,
+    cores_text: Optional[str] = _tree(
         None, "--cores", metavar="N", help="Cores of the node. Default: those usable here."
     ),
-    growing: bool = typer.Option(
+    growing: bool = _tree(
         False, "--growing", help="Print the table of gather and scatter, not bcast and reduce."
     ),
     json_file: Optional[Path] = declared(arguments.JSON),
@@ -61,6 +63,7 @@ def model(
 ) -> None:
     arguments.check_outputs(json_file, plot_file)
     if aggregation:
+        refuse_group(context, SPLIT_TREE, "is of the split tree: leave it or --aggregation out")
         said = aggregated(network, startup, byte, nodes, ranks)
         aggregation_reporter.print_table(said)
         if json_file is not None:
@@ -68,6 +71,7 @@ def model(
         if plot_file is not None:
             aggregation_reporter.draw(plot_file, said)
         return
+    refuse_group(context, AGGREGATION, "is of messages between nodes: say --aggregation, too")
     cores = core_count(cores_text)
     said = probe.model(cores)
     model_table.print_table(said, growing)

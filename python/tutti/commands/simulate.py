@@ -18,7 +18,7 @@ from typing import Optional
 import typer
 
 from tutti import arguments, clusters, collectives, paths, process, sizes
-from tutti.commands.declare import declared, in_group
+from tutti.commands.declare import declared, in_group, refuse_group
 from tutti.errors import UsageError
 from tutti.reporters import simulate_table
 from tutti.reporters.text import write_file
@@ -133,7 +133,7 @@ def simulate(
     late: float = _cluster(0, metavar="US", help="The last node comes so many us late."),
 ) -> None:
     if nodes is not None:
-        _refuse(context, CHIPS, "is of chips, and --nodes of clusters: leave one of them out")
+        refuse_group(context, CHIPS, "is of chips, and --nodes of clusters: leave one of them out")
         asked = clusters.Asked(
             collective=collectives.plain(collective),
             nodes=nodes,
@@ -153,7 +153,7 @@ def simulate(
         arguments.check_outputs(json_file, plot_file)
         clusters.simulate(asked, json_file, plot_file)
         return
-    _refuse(context, CLUSTERS, "is of clusters: say --nodes, too")
+    refuse_group(context, CLUSTERS, "is of clusters: say --nodes, too")
     name = _collective(collective)
     arguments.check_one_of("--machine", machine, tuple(MACHINES))
     if cores is None:
@@ -209,15 +209,6 @@ def simulate(
         from tutti.reporters import simulate_plot  # matplotlib takes a second to load
 
         simulate_plot.draw(plot_file, result, overlap)
-
-
-def _refuse(context: typer.Context, group: str, why: str) -> None:
-    """Says that an option of the group is not for this."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        written = source is not None and source.name == "COMMANDLINE"
-        if written and getattr(parameter, "rich_help_panel", None) == group:
-            raise UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _collective(word: str) -> str:

@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -31,7 +32,7 @@ WAYS = {
 def read(path: Path) -> dict[str, Any]:
     """The report that rank 0 wrote at MPI_Finalize."""
     try:
-        report = json.loads(path.read_text())
+        report = json.loads(path.read_text(encoding="utf-8", errors="replace"))
     except ValueError as error:
         raise InstallationError(f"the library's report cannot be read: {error}") from error
     if report.get("version") != VERSION:
@@ -42,10 +43,11 @@ def read(path: Path) -> dict[str, Any]:
     return dict(report)
 
 
-def print_report(path: Path, mpi: str, trace: Optional[Path]) -> int:
-    """The summary, or why there is none; an exit code for a job that has succeeded."""
+def print_report(path: Path, mpi: str, trace: Optional[Path], again: Sequence[str] = ()) -> int:
+    """The summary, or why there is none; an exit code for a job that has succeeded. `again`: what
+    another command needs, too."""
     try:
-        print_summary(read(path), mpi, trace)
+        print_summary(read(path), mpi, trace, again)
     except InstallationError as error:
         _say(f"tutti: there is no summary: {error}")
         return error.exit_code
@@ -54,7 +56,9 @@ def print_report(path: Path, mpi: str, trace: Optional[Path]) -> int:
     return 0
 
 
-def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None) -> None:
+def print_summary(
+    report: dict[str, Any], mpi: str, trace: Optional[Path] = None, again: Sequence[str] = ()
+) -> None:
     where = plural(report["ranks"], "rank")
     if report["nodes"] > 0:  # known to rank 0
         where += f" on {plural(report['nodes'], 'node')}"
@@ -81,7 +85,7 @@ def print_summary(report: dict[str, Any], mpi: str, trace: Optional[Path] = None
         _say(f"note: {note}")
     if trace is not None:
         _say(f"trace: {trace}")
-    _say(f"next: `{_next_command(report, calls, trace)}`")
+    _say(f"next: `{_next_command(report, calls, trace, again)}`")
 
 
 def _print_calls(calls: list[dict[str, Any]]) -> None:
@@ -126,7 +130,10 @@ def print_no_trace() -> None:
 
 
 def _next_command(
-    report: dict[str, Any], calls: list[dict[str, Any]], trace: Optional[Path]
+    report: dict[str, Any],
+    calls: list[dict[str, Any]],
+    trace: Optional[Path],
+    again: Sequence[str],
 ) -> str:
     if trace is not None:
         stem = trace if trace.suffix == ".html" else trace.with_suffix("")
@@ -137,4 +144,6 @@ def _next_command(
     if copied or report.get("notes") or not calls:
         return "tutti doctor"
     most = max(calls, key=lambda row: (row["bytes"], row["seen"]))
-    return f"tutti bench {most['collective'].lower()} -n {report['ranks']}"
+    nonblocking = most["collective"].startswith("I")  # as Iallreduce, and no other
+    words = [*(["--overlap"] if nonblocking else ()), most["collective"].lower()]
+    return shlex.join(["tutti", "bench", *words, "-n", str(report["ranks"]), *again])

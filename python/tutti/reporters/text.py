@@ -33,7 +33,7 @@ def table(*headings: str, right: int = 0) -> Table:
 
 def write_file(path: Path, content: str) -> None:
     try:
-        path.write_text(content)
+        path.write_text(content, encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 

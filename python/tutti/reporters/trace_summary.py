@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich.markup import escape
@@ -40,7 +41,7 @@ def print_summary(trace: Trace, file: str) -> None:
     )[:MOST_WAITS]
     if waits:
         _print_waits(trace, waits)
-    out.print(f"next: `tutti trace {escape(file)} --html trace.html`")
+    out.print(f"next: `tutti trace {escape(shlex.quote(file))} --html trace.html`")
 
 
 def times_by_kind(row: Sequence[Span]) -> dict[str, float]:

@@ -11,9 +11,12 @@
 namespace tutti::choice {
 namespace {
 
-// Of a place of a call that counts by itself.
-constexpr int half = 32;
-constexpr std::uint64_t most = (std::uint64_t{1} << half) - 1;
+// Of a place of a call that counts by itself: how long it took, up to 68 s, and above that how long
+// the member had been away, up to 4 s.
+constexpr int ns_bits = 36, away_bits = 64 - ns_bits;
+constexpr std::int64_t away_unit_ns = 16;
+constexpr std::uint64_t most_ns = (std::uint64_t{1} << ns_bits) - 1;
+constexpr std::uint64_t most_away = (std::uint64_t{1} << away_bits) - 1;
 
 }  // namespace
 
@@ -43,8 +46,9 @@ void Contest::took(std::int64_t began_ns, std::int64_t ended_ns) {
   if (together_)
     times_[sample_] += ns;
   else
-    times_[sample_] =
-        std::min(static_cast<std::uint64_t>(away_ns), most) << half | std::min(ns, most);
+    times_[sample_] = std::min(static_cast<std::uint64_t>(away_ns / away_unit_ns), most_away)
+                          << ns_bits |
+                      std::min(ns, most_ns);
 }
 
 double Contest::time_of(Side side, const Times& agreed) const {
@@ -53,7 +57,7 @@ double Contest::time_of(Side side, const Times& agreed) const {
   std::array<std::uint64_t, places> ns{};
   const std::span calls = std::span(ns).first(counted);
   std::ranges::transform(std::span(agreed).subspan(place(side), counted), calls.begin(),
-                         [](std::uint64_t each) { return each & most; });
+                         [](std::uint64_t each) { return each & most_ns; });
   if (round_ > 0)
     return static_cast<double>(std::accumulate(calls.begin(), calls.end(), std::uint64_t{0})) /
            static_cast<double>(counted);

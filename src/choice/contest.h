@@ -64,8 +64,8 @@ class Contest {
   enum class Side : std::uint8_t { mpi, tutti };
 
   // Of the calls of a round that count, by side. Those of a run that count together, and those that
-  // are watched, have their sum in the first place, in ns. Others have their ns in the lower half,
-  // and above it how many the member had been away.
+  // are watched, have their sum in the first place, in ns. Others have their ns in the lower bits,
+  // and above them how long the member had been away.
   using Times = std::array<std::uint64_t, sides * places>;
 
   // `shares_cores`: ranks of the job do, on any node.

@@ -28,6 +28,12 @@ constexpr const char* text =
     "reserved_ps %lld\ncopy_ps %lld\nswitch_ps %lld\n";
 // A host may get other neighbours, another kernel, or be another one of that name.
 constexpr std::time_t longest_kept_s = 7 * 24 * 3600;
+constexpr std::time_t skew_s = 3600;  // between the clocks of hosts and file servers
+
+bool is_recent(const struct stat& about) {
+  const std::time_t age_s = std::time(nullptr) - about.st_mtime;
+  return -skew_s < age_s && age_s < longest_kept_s;
+}
 
 struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -40,8 +46,7 @@ File open_kept(const char* name) {
   if (fd < 0) return nullptr;
   struct stat found {};
   const bool good = ::fstat(fd, &found) == 0 && S_ISREG(found.st_mode) &&
-                    found.st_uid == ::geteuid() &&
-                    std::time(nullptr) - found.st_mtime < longest_kept_s;
+                    found.st_uid == ::geteuid() && is_recent(found);
   File file(good ? ::fdopen(fd, "r") : nullptr);
   if (file == nullptr) ::close(fd);
   return file;
@@ -70,7 +75,7 @@ void remove_old(const std::string& folder) {
     const int dir = ::dirfd(all.get());
     if (std::strncmp(entry->d_name, "costs-", 6) == 0 &&
         ::fstatat(dir, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode) &&
-        std::time(nullptr) - about.st_mtime >= longest_kept_s)
+        !is_recent(about))
       (void)::unlinkat(dir, entry->d_name, 0);
   }
 }
@@ -121,7 +126,7 @@ std::optional<Costs> load_costs(const std::string& name) {
   return costs;
 }
 
-bool keep_costs(const std::string& name, const Costs& costs) {
+bool keep_costs(const std::string& name, const Costs& costs, bool tidies) {
   if (name.empty()) return false;
   const std::string folder = name.substr(0, name.rfind('/'));
   (void)::mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0700);
@@ -130,7 +135,7 @@ bool keep_costs(const std::string& name, const Costs& costs) {
   const int fd = ::mkostemp(draft.data(), O_CLOEXEC);
   if (fd < 0) return false;
   if (write(fd, costs) && ::rename(draft.c_str(), name.c_str()) == 0) {
-    remove_old(folder);
+    if (tidies) remove_old(folder);
     return true;
   }
   (void)::unlink(draft.c_str());

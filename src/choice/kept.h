@@ -16,7 +16,8 @@ namespace tutti::choice {
 [[nodiscard]] const std::string& kept_file();
 // What was kept in the last seven days.
 [[nodiscard]] std::optional<Costs> load_costs(const std::string& file);
-// False: they could not be kept. Readers see all of a file or an earlier one.
-bool keep_costs(const std::string& file, const Costs& costs);
+// False: they could not be kept. Readers see all of a file or an earlier one. `tidies`: looks for
+// old files, which one process of a job is to do.
+bool keep_costs(const std::string& file, const Costs& costs, bool tidies = true);
 
 }  // namespace tutti::choice

@@ -94,12 +94,14 @@ class Learner {
   void learn(const Choice& choice, std::uint64_t ticks, std::size_t bytes) {
     if (choice.sample == none) return;
     Cell& cell = cells_[choice.cell];
-    cell.samples[choice.second][choice.sample] =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks * 1024 / bytes, unknown[0] - 1));
+    cell.samples[choice.second][choice.sample] = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(ticks * counted_bytes / bytes, unknown[0] - 1));
     if (choice.second && gives_up_) cell.given_up = cell.is_hopeless();
   }
 
  private:
+  // A sample is the ticks of so many, as a KiB may take only two or three where ticks are slow.
+  static constexpr std::size_t counted_bytes = 64 << 10;
   static constexpr std::size_t size_classes = 16;  // powers of two, from the least
 
   static std::size_t index_of(Collective collective, std::size_t bytes, std::size_t distance) {

@@ -264,7 +264,8 @@ class Node::Joining {
     if (asks && !measured) log::info("the costs of this machine could not be measured");
     if (!measured) return choice::usual;
     const std::string& file = choice::kept_file();
-    if (std::strcmp(options().costs, "measure") != 0 && !choice::keep_costs(file, *measured))
+    if (std::strcmp(options().costs, "measure") != 0 &&
+        !choice::keep_costs(file, *measured, group_.rank == 0))
       log::info("the costs of this machine could not be kept in '%s'", file.c_str());
     return *measured;
   }

@@ -86,15 +86,23 @@ void Peers::give_up(int peer, const Status& status) {
     emergencies_.unreachable(emergencies_.context, peer, status);
 }
 
+// What this rank does not do any more, nobody may be told it has done.
+bool Peers::gives_up() {
+  if (!failed()) return false;
+  gave_up_ = true;
+  memory::PeerMemory::note_in_vain();
+  return true;
+}
+
 void Peers::read(int peer, const Card& card, std::size_t offset, void* to, std::size_t bytes) {
-  if (failed()) return;
+  if (gives_up()) return;
   const Status status = peers_[static_cast<std::size_t>(peer)].reach->read(card, offset, to, bytes);
   if (!status.ok()) give_up(peer, status);
 }
 
 void Peers::write(int peer, const Card& card, std::size_t offset, const void* from,
                   std::size_t bytes) {
-  if (failed()) return;
+  if (gives_up()) return;
   const Status status =
       peers_[static_cast<std::size_t>(peer)].reach->write(card, offset, from, bytes);
   if (!status.ok()) give_up(peer, status);

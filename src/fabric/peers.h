@@ -86,6 +86,8 @@ class Peers {
   // while it was read. Then this has failed, and nobody may take what was read for a result. To be
   // asked before the others are told that something is done, or that all has succeeded.
   [[nodiscard]] bool has_read_in_vain() {
+    // What was read came before what is asked here.
+    std::atomic_thread_fence(std::memory_order_acquire);
     return memory::PeerMemory::any_in_vain() &&
            (gave_up_ || (route_ != Route::line && meet_loss()));
   }
@@ -158,6 +160,8 @@ class Peers {
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
   [[nodiscard]] bool meet_loss();
+  // Whether this has failed; then a copy was not made.
+  [[nodiscard]] bool gives_up();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/base.h"
 #include "base/words.h"
@@ -40,7 +41,9 @@ Allowed allowed(const char* option) {
 }
 
 Introduction introduce(const Allowed& allowed) {
+  static constinit std::mutex introducing;  // threads may join their first nodes at once
   static std::uint64_t* mapped_probe = nullptr;
+  const std::lock_guard lock(introducing);
   if (g_probe == 0 && ::getrandom(&g_probe, sizeof g_probe, 0) != sizeof g_probe)
     g_probe = static_cast<std::uint64_t>(::getpid());
   Introduction self{

@@ -192,6 +192,7 @@ bool Life<H>::make_ready() {
   if (options().off) return false;
   const bool has_world = world_.look_for_world();
   if ((!has_world && !world_.has_sessions()) || !prepare()) return false;
+  if (has_world) arguments_.open();
   if (has_world && *options().trace != '\0') trace::start();
   return true;
 }

@@ -73,11 +73,12 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
   PredefinedTypes<H>& predefined = datatypes_.predefined();
   auto* slot = predefined.slot_of(type);
   if (slot == nullptr) return answers_.leave(call, "derived datatype");
+  const bool final = predefined.is_final(*slot);
   const Known& known = predefined.known(*slot, type);
   const reduce::Kernel* kernel = kernel_of(known, *operation);
   call.work.element_bytes = reduce::size_of(known.type);
   const bool whole = known.sort == Known::Sort::dense && reduce::is_integer(known.type);
-  if (kernel == nullptr && whole && call.team != nullptr && predefined.is_final(*slot)) {
+  if (kernel == nullptr && whole && call.team != nullptr && final) {
     kernel = arguments_.kernel_as_computed(call.site.comm, type, op, operation->op, known.bytes);
     call.work.element_bytes = known.bytes;
   }
@@ -91,8 +92,7 @@ bool Operations<H>::make_plan(Call<H>& call, H type, H op) {
     pack(call, element);
     return true;
   }
-  if (predefined.is_final(*slot))
-    recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
+  if (final) recent().plan = {type, op, kernel, call.work.element_bytes, call.work.op};
   return true;
 }
 

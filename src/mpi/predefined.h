@@ -56,8 +56,9 @@ class PredefinedTypes {
 
   // Needs an initialised MPI, which is asked once. What is found lives as long as the process.
   [[nodiscard]] const Known& known(Slot& slot, H type) {
+    const bool final = is_final(slot);  // before what is found: that may change until then
     const Known* found = slot.known.load(std::memory_order_acquire);
-    return found != nullptr && is_final(slot) ? *found : ask(slot, type);
+    return found != nullptr && final ? *found : ask(slot, type);
   }
 
   // What was found may be remembered.

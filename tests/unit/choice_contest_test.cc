@@ -76,6 +76,12 @@ TEST(Contest, AFastMpiIsLeftTheCalls) {
   EXPECT_EQ(sides.back(), Side::mpi);
 }
 
+TEST(Contest, OfCallsOfAMinute) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  EXPECT_EQ(play(Collective::alltoall, 200, fixed(60 * second, 35 * second)).back(), Side::tutti);
+  EXPECT_EQ(play(Collective::alltoall, 200, fixed(35 * second, 60 * second)).back(), Side::mpi);
+}
+
 TEST(Contest, ACloseResultNeedsLongRuns) {
   const auto mpi = play(Collective::bcast, 5000, fixed(1000, 1100));
   EXPECT_EQ(count(mpi, Side::tutti), 4 + 5 * 16);

@@ -149,6 +149,18 @@ TEST_F(Kept, NotForEver) {
   EXPECT_TRUE(std::filesystem::exists(foreign));
 }
 
+TEST_F(Kept, NorByAClockThatWasWrong) {
+  ASSERT_TRUE(keep_costs(file_, usual));
+  const auto ahead = std::filesystem::file_time_type::clock::now() + std::chrono::hours(24 * 365);
+  std::filesystem::last_write_time(file_, ahead);
+  EXPECT_FALSE(load_costs(file_).has_value());
+  const std::string other = file_ + "-other";
+  ASSERT_TRUE(keep_costs(other, usual, false));
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  ASSERT_TRUE(keep_costs(other, usual));
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
 TEST_F(Kept, NothingIsReadThatIsNoFile) {
   ASSERT_TRUE(keep_costs(file_, usual));
   const std::string link = file_ + "-link", pipe = file_ + "-pipe";

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <thread>
+
 #include "support/teams.h"
 
 namespace tutti::engine {
@@ -128,6 +130,37 @@ TEST_P(Withdrawal, ALateReceiverTakesNothing) {
     test::meet(self);
   });
   EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
+// Another thread of rank 0 revokes the team while rank 0 copies from the others. Nobody may take
+// the call for successful without what rank 0 was to copy.
+TEST_P(Withdrawal, WhatARevokedRankLeavesOutIsNotReported) {
+  const auto [option, starts] = GetParam();
+  constexpr std::size_t much = std::size_t{64} << 20;
+  for (const int after_us : {2000, 8000, 16000}) {
+    const auto endings = test::fork_ranks(3, [&, option = option, starts = starts](Rank& self) {
+      const auto team = test::team_of(self.world, test::join(self, option));
+      const std::byte* const out = block_of(much, self.rank + 1);
+      std::byte* const in = block_of(much, 0);
+      test::meet(self);
+      std::thread revoking;
+      if (self.rank == 0)
+        revoking = std::thread([&] {
+          ::usleep(static_cast<useconds_t>(after_us));
+          team->revoke();
+        });
+      const ErrorCode error_code = make(*team, Collective::allreduce,
+                                        {.send = out,
+                                         .recv = in,
+                                         .count = much,
+                                         .kernel = reduce::find(reduce::Op::sum, reduce::Type::u8)},
+                                        starts);
+      if (revoking.joinable()) revoking.join();
+      RANK_CHECK(error_code != ErrorCode::none || holds(in, much, 6));
+      test::meet(self);
+    });
+    EXPECT_TRUE(endings.all(0)) << endings.output;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Withdrawal,

@@ -81,6 +81,8 @@ def _run(words: list[str]) -> int:
 
 
 def _end(number: int, _: object) -> NoReturn:
+    for each in (signal.SIGTERM, signal.SIGHUP):  # a process and its group may get it, one by one
+        signal.signal(each, signal.SIG_IGN)
     raise Ended(number)
 
 

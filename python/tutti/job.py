@@ -100,7 +100,9 @@ def run(words: Words) -> int:
     check_program(program[0], launcher_options)
     job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
     elsewhere = launch.placed_by_user(job, os.environ)
-    comm_cores = arguments.communication_cores(own.get(arguments.COMM_CORES), here=not elsewhere)
+    comm_cores = arguments.communication_cores(
+        own.get(arguments.COMM_CORES), here=not launch.names_hosts(job, os.environ)
+    )
     with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
         report = report_file(elsewhere) or Path(directory) / "report.json"
         before, before_trace = _written(report), _written(trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -12,12 +13,14 @@ from tutti.arguments import Host, number
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
 
-# Any of these says that the user has placed the ranks; then nothing is added.
-PLACING = {
-    "--oversubscribe", "-oversubscribe", "--map-by", "-map-by", "--host", "-host", "-H",
-    "--hostfile", "-hostfile", "--machinefile", "-machinefile", "--use-hwthread-cpus",
-    "--default-hostfile", "-default-hostfile",
-    "-hosts", "-f", "--rankfile", "-rankfile", "-N", "-npernode", "--npernode",
+# Any of these names hosts, or the user has placed the ranks on them; then nothing is added.
+NAMING = {
+    "--host", "-host", "-H", "-hosts", "-f", "--hostfile", "-hostfile", "--machinefile",
+    "-machinefile", "--default-hostfile", "-default-hostfile", "--rankfile", "-rankfile",
+}  # fmt: skip
+PLACING = NAMING | {
+    "--oversubscribe", "-oversubscribe", "--map-by", "-map-by", "--use-hwthread-cpus",
+    "-N", "-npernode", "--npernode",
 }  # fmt: skip
 SCHEDULERS = (
     "SLURM_JOB_ID",
@@ -33,8 +36,9 @@ HOST_FILES = (
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
 )
-SETTING = {"-genv", "--genv", "-env", "--env"}  # Hydra's, before a name and a value
-COUNTING = {"-n", "-np", "--np", "-c"}
+EXPORTING = {"-x", "--x"}  # Open MPI's, before NAME=VALUE
+SETTING = {"-genv", "--genv", "-env", "--env"}  # Hydra's, before a name and a value, or NAME=VALUE
+COUNTING = {"-n", "--n", "-np", "--np", "-c"}
 NEXT_PROGRAM = ":"  # to every launcher
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -61,7 +65,12 @@ class Job(NamedTuple):
         """Of all programs."""
         if self.ranks is None:
             return None
-        return self.ranks + sum(map(_count, parts(self.app)[1:]))
+        return self.ranks + sum(map(_count, self.other_options))
+
+    @property
+    def other_options(self) -> list[list[str]]:
+        """The launcher's, of each other program."""
+        return [_leading_options(part) for part in parts(self.app)[1:]]
 
 
 def build(
@@ -70,20 +79,20 @@ def build(
     """The launch of `job` with `variables` set in its ranks."""
     words = [str(_program(mpi, environment))]
     notes: list[str] = []
-    each: list[str] = []  # what the launcher wants to be told for each program anew
+    library = variables.get("LD_PRELOAD", "").split(os.pathsep)[0]
+    options = list(job.options)
     if mpi.family == "openmpi":
         words += _openmpi_root(job, environment)
         words += _openmpi_slots(mpi, job, environment, notes)
-        for name, value in variables.items():
-            each += ["-x", f"{name}={value}"]
-        words += each
+        exported, options = _exported(variables, library, options)
+        words += exported
     else:
+        options = _set_behind(library, options)
         # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
         for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
             words += ["-genv", name, value]
     words += _hosts(mpi, job.hosts)
-    library = variables.get("LD_PRELOAD", "").split(os.pathsep)[0]
-    words += _preloading(library, job.options)
+    words += options
     if job.ranks is not None and job.all_ranks is not None:
         words += ["-n", str(job.ranks)]
         if not placed_by_user(job, environment):
@@ -91,7 +100,14 @@ def build(
     first, *others = parts(job.app)
     words += first
     for other in others:
-        words += [NEXT_PROGRAM, *each, *_preloading(library, other)]
+        options = _leading_options(other)
+        program = other[len(options) :]
+        if mpi.family == "openmpi":  # which wants to be told for each program anew
+            exported, options = _exported(variables, library, options)
+            options = exported + options
+        else:
+            options = _set_behind(library, options)
+        words += [NEXT_PROGRAM, *options, *program]
     return Launch(words, launcher_environment(mpi, environment), notes)
 
 
@@ -106,25 +122,52 @@ def parts(app: Sequence[str]) -> list[list[str]]:
     return found
 
 
-def _count(part: Sequence[str]) -> int:
-    """How many ranks its options ask for."""
-    counts = (value for name, value in zip(part, part[1:]) if name in COUNTING)
+def _leading_options(part: Sequence[str]) -> list[str]:
+    """The launcher's options before a program, which is the first word that can be no value."""
+    for at, word in enumerate(part):
+        option = word.startswith("-")
+        if not option and (at == 0 or not part[at - 1].startswith("-")):
+            return list(part[:at])
+    return list(part)
+
+
+def _count(options: Sequence[str]) -> int:
+    """How many ranks they ask for."""
+    counts = (value for name, value in zip(options, options[1:]) if name in COUNTING)
     return max(0, number(next(counts, "0")))
 
 
-def _preloading(library: str, options: Sequence[str]) -> list[str]:
-    """The launcher's options, with `library` before what they preload: the last value counts."""
+def _exported(
+    variables: Mapping[str, str], library: str, options: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Open MPI's words for the variables, and the options without those that set LD_PRELOAD. Of two
+    values of a variable Open MPI 4 takes the last one, and 5 the first one."""
+    values = dict(variables)
+    left: list[str] = []
+    for word in options:
+        name, equals, value = word.partition("=")
+        if name != "LD_PRELOAD" or not left or left[-1] not in EXPORTING:
+            left.append(word)
+            continue
+        left.pop()
+        if equals:  # else the value that is here, which Tutti has
+            values[name] = _before(library, value)
+    return [w for name, value in values.items() for w in ("-x", f"{name}={value}")], left
+
+
+def _set_behind(library: str, options: Sequence[str]) -> list[str]:
+    """Hydra's options, with `library` before what they preload: the last value counts."""
     words: list[str] = []
     for word in options:
-        before = words[-1] if words else ""
-        name, equals, value = word.partition("=")
-        if before == "-x" and name == "LD_PRELOAD":
-            if equals:
-                words.append(f"{name}={_before(library, value)}")
-            else:
-                words.pop()  # the value that is here: Tutti has it
-        elif before == "LD_PRELOAD" and len(words) > 1 and words[-2] in SETTING:
+        before, two_before = words[-1:], words[-2:-1]
+        option, _, setting = word.partition("=")
+        if before == ["LD_PRELOAD"] and not SETTING.isdisjoint(two_before):
             words.append(_before(library, word))
+        elif option == "LD_PRELOAD" and setting and not SETTING.isdisjoint(before):
+            words.append(f"{option}={_before(library, setting)}")
+        elif option in SETTING and setting.startswith("LD_PRELOAD="):
+            value = setting.partition("=")[2]
+            words.append(f"{option}=LD_PRELOAD={_before(library, value)}")
         else:
             words.append(word)
     return words
@@ -163,12 +206,12 @@ def launcher_environment(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, 
 
 
 def _intel_root(mpi: Mpi, environment: Mapping[str, str]) -> str:
-    """The user's, if it is of this installation and not of another one."""
+    """The user's, but where it is of another installation than this one."""
     named = environment.get("I_MPI_ROOT", "")
-    prefix = mpi.prefix.resolve()
-    return (
-        named if named and Path(named).resolve() in (prefix, *prefix.parents) else str(mpi.prefix)
-    )
+    known = [path for path in (mpi.launcher, mpi.library) if path is not None]
+    holders = {parent for path in known for parent in path.resolve().parents}
+    alone = mpi.library is None or mpi.prefix not in mpi.library.parents
+    return named if named and (alone or Path(named).resolve() in holders) else str(mpi.prefix)
 
 
 def named_options(words: Sequence[str]) -> set[str]:
@@ -178,7 +221,15 @@ def named_options(words: Sequence[str]) -> set[str]:
 
 def placed_by_user(job: Job, environment: Mapping[str, str]) -> bool:
     """Whether hosts or slots come from the user or a batch system."""
-    named = bool(job.hosts) or not PLACING.isdisjoint(named_options(job.options))
+    return names_hosts(job, environment, PLACING)
+
+
+def names_hosts(
+    job: Job, environment: Mapping[str, str], options: AbstractSet[str] = frozenset(NAMING)
+) -> bool:
+    """Whether the hosts do: ranks may run elsewhere."""
+    given = named_options([*job.options, *(word for part in job.other_options for word in part)])
+    named = bool(job.hosts) or not options.isdisjoint(given)
     return named or any(name in environment for name in (*SCHEDULERS, *HOST_FILES))
 
 

@@ -85,8 +85,10 @@ def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float
                 if not more:
                     return output.decode(errors="replace")
                 output += more
-            os.kill(child, signal.SIGKILL)
             raise TimeoutError(f"not within {timeout_s:.0f} s")
+        except BaseException:  # a signal to end among them
+            os.kill(child, signal.SIGKILL)
+            raise
         finally:
             os.waitpid(child, 0)
 

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -84,6 +85,12 @@ def thp() -> str:
 @contextlib.contextmanager
 def thp_set(word: str) -> Iterator[None]:
     before = thp()
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
     try:
         THP.write_text(word)
         yield
@@ -150,8 +157,9 @@ def markdown(described: dict, rows: list[Row], pairs: int) -> str:
         f"{described['cpu']}, {described['cores']} cores, Linux {described['kernel']}, commit "
         f"{machine.commit()}; `scripts/record.py computing`, {pairs} pairs by turns.",
         "Medians; a ratio is the bare program's time over the time with Tutti, and more is better.",
+        "The machine is its setting of transparent huge pages. The bar is the least ratio.",
         "One process each, without MPI calls. The first four are of one array of 512 MiB and, the",
-        "triad, three of 256 MiB, in C; the others of 256 MiB, in NumPy.",
+        "triad, three of 256 MiB, in C; the others in NumPy, of 256 MiB and, the product, 153 MiB.",
         "",
         "| " + " | ".join(HEAD) + " |",
         "|" + "---|" * len(HEAD),

@@ -111,7 +111,7 @@ class Learner {
            distance;
   }
 
-  using Samples = std::array<std::uint32_t, kept>;  // ticks for 1 KiB
+  using Samples = std::array<std::uint32_t, kept>;  // ticks for counted_bytes
   static constexpr Samples unknown = {~0u, ~0u, ~0u, ~0u};
 
   struct Cell {

@@ -76,7 +76,6 @@ bool Peers::meet_loss() {
 
 void Peers::give_up(int peer, const Status& status) {
   gave_up_ = true;
-  memory::PeerMemory::note_in_vain();
   // A peer that ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
   if (fail()) return;
@@ -90,7 +89,6 @@ void Peers::give_up(int peer, const Status& status) {
 bool Peers::gives_up() {
   if (!failed()) return false;
   gave_up_ = true;
-  memory::PeerMemory::note_in_vain();
   return true;
 }
 

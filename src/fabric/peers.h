@@ -88,8 +88,7 @@ class Peers {
   [[nodiscard]] bool has_read_in_vain() {
     // What was read came before what is asked here.
     std::atomic_thread_fence(std::memory_order_acquire);
-    return memory::PeerMemory::any_in_vain() &&
-           (gave_up_ || (route_ != Route::line && meet_loss()));
+    return gave_up_ || (memory::PeerMemory::any_in_vain() && route_ != Route::line && meet_loss());
   }
   // Whether nobody will end this wait: the member that could is dead or has failed. If this rank
   // itself is waiting, also: a member waits for this one in a call that does not match.

@@ -72,14 +72,13 @@ class PeerMemory {
   // The same of a peer that has gone, in the midst of everything: its memory reads as zeros. What
   // has been read is to be doubted when is_lost() says so afterwards.
   void lose() {
-    note_in_vain();
+    in_vain.store(true, std::memory_order_relaxed);
     window_.blank();
   }
   [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
-  // Whether this process has ever lost a peer, or could not copy. False in programs that end well,
-  // so code that has to ask often asks this first.
+  // Whether this process has ever lost a peer. False in programs that end well, so code that has to
+  // ask often asks this first.
   [[nodiscard]] static bool any_in_vain() { return in_vain.load(std::memory_order_relaxed); }
-  static void note_in_vain() { in_vain.store(true, std::memory_order_relaxed); }
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {

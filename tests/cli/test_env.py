@@ -49,15 +49,19 @@ def test_other_shells(tutti, tmp_path, library, shell, line):
 def test_the_shell_that_asks(environment, tmp_path):
     script = f'eval "$({COMMAND} env)"; echo "$LD_PRELOAD"'
     variables = {**environment, "SHELL": "/bin/tcsh", "PATH": str(tmp_path)}
-    for shell in ("bash", "sh"):
-        done = subprocess.run(
-            [shutil.which(shell), "-c", script],
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.endswith("/libtutti.so\n"), done.stderr
+    for shell in map(shutil.which, ("bash", "sh")):
+        file = tmp_path / "job"
+        file.write_text(f"#!{shell}\n{script}\n")
+        file.chmod(0o755)
+        for words in ([shell, "-c", script], [str(file)]):
+            done = subprocess.run(
+                words,
+                env=variables,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert done.stdout.endswith("/libtutti.so\n"), (words, done.stderr)
 
 
 @pytest.mark.parametrize("command", ['eval "$(cat)"', "eval $(cat)"])

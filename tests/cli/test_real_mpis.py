@@ -77,11 +77,19 @@ def test_several_programs(tutti, real_mpi, program):
     assert ["Allreduce", "10", "10", "0", "80", "B"] in lines
 
 
-def test_a_library_that_the_launcher_is_told_to_preload(tutti, real_mpi, program):
-    given = "-x LD_PRELOAD=libm.so.6" if "Open" in real_mpi.family else "-genv LD_PRELOAD libm.so.6"
-    words = ["-n", "2", *given.split(), "--", str(program)]
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_library_that_the_launcher_is_told_to_preload(
+    tutti, real_mpi, program, library, tmp_path, joined
+):
+    other = tmp_path / "libother.so"
+    subprocess.run(["cc", "-shared", "-o", str(other), "-xc", "/dev/null"], check=True)
+    given = ["-x", f"LD_PRELOAD={other}"]
+    if "Open" not in real_mpi.family:
+        given = ["-genv", *([f"LD_PRELOAD={other}"] if joined else ["LD_PRELOAD", str(other)])]
+    words = ["-n", "2", *given, "--", "sh", "-c", f'echo "$LD_PRELOAD"; exec {program}']
     result = tutti("run", "--mpi", real_mpi.launcher, *words)
-    assert (result.code, result.out) == (0, "sum 2\n"), result.err
+    assert result.code == 0, result.err
+    assert sorted(result.out.splitlines()) == [*2 * [f"{library}:{other}"], "sum 2"]
     lines = [line.split() for line in result.err.splitlines()]
     assert ["Allreduce", "10", "10", "0", "80", "B"] in lines
 

@@ -94,8 +94,24 @@ def test_launchers_that_a_command_has_started(environment, tmp_path, number):
     words = [str(COMMAND), "doctor", "--mpi", str(launcher), "--hosts", "a"]
     started = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     while not (tmp_path / "started").exists():
+        assert started.poll() is None
         time.sleep(0.01)
     started.send_signal(number)
+    if number == signal.SIGTERM:  # as from `timeout`
+        started.send_signal(number)
     assert started.wait(timeout=60) == 128 + number
     assert (tmp_path / "ended").exists()
     assert not list(tmp_path.glob("tutti-*"))  # its temporary files
+
+
+def test_a_launcher_that_does_not_say_its_version(environment, tmp_path):
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\nexec sleep 1000\n")
+    launcher.chmod(0o755)
+    words = [str(COMMAND), "doctor", "--mpi", str(launcher)]
+    started = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
+    while not (tmp_path / "asked").exists():
+        assert started.poll() is None
+        time.sleep(0.01)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(timeout=20) == 128 + signal.SIGTERM

@@ -6,8 +6,10 @@ eval "$(tutti env)"
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
@@ -23,7 +25,8 @@ SHELLS = {
     "csh": "setenv {name} {value};",
     "fish": "set -gx {name} {value};",
 }
-SYNTAX = {"bash": "sh", "dash": "sh", "ksh": "sh", "zsh": "sh", "tcsh": "csh"}  # of other shells
+# Of other shells.
+SYNTAX = {"bash": "sh", "dash": "sh", "ksh": "sh", "zsh": "sh", "tcsh": "csh", "bsd-csh": "csh"}
 
 
 def register(app: typer.Typer) -> None:
@@ -73,18 +76,19 @@ def _quote_fish(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _parent() -> str:
-    """The name of the program that has started this one."""
-    try:
-        return Path(f"/proc/{os.getppid()}/comm").read_text(errors="replace").strip().lstrip("-")
-    except OSError:
-        return ""
+def _parents() -> Iterator[str]:
+    """Names of the program that has started this one: of its file, and as it calls itself."""
+    proc = Path(f"/proc/{os.getppid()}")
+    with contextlib.suppress(OSError):
+        yield (proc / "exe").readlink().name
+    with contextlib.suppress(OSError):
+        yield (proc / "comm").read_text(errors="replace").strip()
 
 
 def _shell(named: Optional[str]) -> str:
     if named is None:
         # A script may have another shell than the user has.
-        for shell in (_parent(), Path(os.environ.get("SHELL", "")).name):
+        for shell in (*_parents(), Path(os.environ.get("SHELL", "")).name):
             syntax = SYNTAX.get(shell, shell)
             if syntax in SHELLS:
                 return syntax

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A NumPy program that computes alone: transforms and a product of matrices, 256 MiB each. Prints
+"""A NumPy program that computes alone: transforms of 256 MiB, and a product of matrices. Prints
 seconds of each as a JSON object."""
 
 from __future__ import annotations

@@ -91,14 +91,9 @@ def test_launchers_that_a_command_has_started(environment, tmp_path, number):
     launcher = tmp_path / "mpirun"
     launcher.write_text(STAYS.format(python=sys.executable))
     launcher.chmod(0o755)
-    words = [str(COMMAND), "doctor", "--mpi", str(launcher), "--hosts", "a"]
-    started = subprocess.Popen(
-        words,
-        env=environment,
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # nohup has it ignored
-    )
+    heeded = ["env", "--default-signal=TERM,HUP"]  # nohup may have the tests ignore one
+    words = [*heeded, str(COMMAND), "doctor", "--mpi", str(launcher), "--hosts", "a"]
+    started = subprocess.Popen(words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     while not (tmp_path / "started").exists():
         assert started.poll() is None
         time.sleep(0.01)

@@ -15,7 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from records import machine
+from records import machine, recording
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -82,7 +82,7 @@ def main() -> int:
                 continue
             times: dict[Path, Times] = {library: {} for library in libraries}
             for turn in track(range(given.rounds), mpi.label, console=screen, transient=True):
-                for library in libraries if turn % 2 else libraries[::-1]:
+                for library in recording.in_turn(turn, libraries):
                     measure(mpi, library, given, times[library])
             show(mpi, *(times[library] for library in libraries), screen)
     except (RigError, TuttiError) as error:

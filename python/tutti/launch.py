@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -36,8 +37,9 @@ HOST_FILES = (
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
 )
-EXPORTING = {"-x", "--x"}  # Open MPI's, before NAME=VALUE
-SETTING = {"-genv", "--genv", "-env", "--env"}  # Hydra's, before a name and a value, or NAME=VALUE
+# Before NAME=VALUE, in Open MPI; or before a name and a value, too, in Hydra.
+SETTING = {"-x", "--x", "-genv", "--genv", "-env", "--env"}
+PRELOADING = re.compile(r"(--?g?env=)?LD_PRELOAD=(.*)")
 COUNTING = {"-n", "--n", "-np", "--np", "-c"}
 NEXT_PROGRAM = ":"  # to every launcher
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
@@ -79,20 +81,14 @@ def build(
     """The launch of `job` with `variables` set in its ranks."""
     words = [str(_program(mpi, environment))]
     notes: list[str] = []
-    library = variables.get("LD_PRELOAD", "").split(os.pathsep)[0]
-    options = list(job.options)
     if mpi.family == "openmpi":
         words += _openmpi_root(job, environment)
         words += _openmpi_slots(mpi, job, environment, notes)
-        exported, options = _exported(variables, library, options)
-        words += exported
     else:
-        options = _set_behind(library, options)
         # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
         for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
             words += ["-genv", name, value]
-    words += _hosts(mpi, job.hosts)
-    words += options
+    words += _options(mpi, variables, [*_hosts(mpi, job.hosts), *job.options])
     if job.ranks is not None and job.all_ranks is not None:
         words += ["-n", str(job.ranks)]
         if not placed_by_user(job, environment):
@@ -101,13 +97,7 @@ def build(
     words += first
     for other in others:
         options = _leading_options(other)
-        program = other[len(options) :]
-        if mpi.family == "openmpi":  # which wants to be told for each program anew
-            exported, options = _exported(variables, library, options)
-            options = exported + options
-        else:
-            options = _set_behind(library, options)
-        words += [NEXT_PROGRAM, *options, *program]
+        words += [NEXT_PROGRAM, *_options(mpi, variables, options), *other[len(options) :]]
     return Launch(words, launcher_environment(mpi, environment), notes)
 
 
@@ -137,37 +127,31 @@ def _count(options: Sequence[str]) -> int:
     return max(0, number(next(counts, "0")))
 
 
-def _exported(
-    variables: Mapping[str, str], library: str, options: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Open MPI's words for the variables, and the options without those that set LD_PRELOAD. Of two
-    values of a variable Open MPI 4 takes the last one, and 5 the first one."""
-    values = dict(variables)
-    left: list[str] = []
-    for word in options:
-        name, equals, value = word.partition("=")
-        if name != "LD_PRELOAD" or not left or left[-1] not in EXPORTING:
-            left.append(word)
-            continue
-        left.pop()
-        if equals:  # else the value that is here, which Tutti has
-            values[name] = _before(library, value)
-    return [w for name, value in values.items() for w in ("-x", f"{name}={value}")], left
+def _options(mpi: Mpi, variables: Mapping[str, str], given: Sequence[str]) -> list[str]:
+    """Of one program; Open MPI wants to be told the variables for each anew. Of two values of a
+    variable Open MPI 4 takes the last one, and 5 the first one, so LD_PRELOAD is said once."""
+    options = _behind(variables.get("LD_PRELOAD", ""), given)
+    words: list[str] = []
+    if mpi.family == "openmpi":
+        said = {"LD_PRELOAD"} if any(map(PRELOADING.fullmatch, options)) else set()
+        for name, value in variables.items():
+            words += [] if name in said else ["-x", f"{name}={value}"]
+    return [*words, *options]
 
 
-def _set_behind(library: str, options: Sequence[str]) -> list[str]:
-    """Hydra's options, with `library` before what they preload: the last value counts."""
+def _behind(preload: str, options: Sequence[str]) -> list[str]:
+    """The options, with the first library of `preload` before what they preload."""
+    library = preload.split(os.pathsep)[0]
     words: list[str] = []
     for word in options:
-        before, two_before = words[-1:], words[-2:-1]
-        option, _, setting = word.partition("=")
-        if before == ["LD_PRELOAD"] and not SETTING.isdisjoint(two_before):
+        option, name = ["", "", *words][-2:]
+        given = PRELOADING.fullmatch(word)
+        if given and (given[1] or name in SETTING):
+            words.append(f"{given[1] or ''}LD_PRELOAD={_before(library, given[2])}")
+        elif option in SETTING and name == "LD_PRELOAD":
             words.append(_before(library, word))
-        elif option == "LD_PRELOAD" and setting and not SETTING.isdisjoint(before):
-            words.append(f"{option}={_before(library, setting)}")
-        elif option in SETTING and setting.startswith("LD_PRELOAD="):
-            value = setting.partition("=")[2]
-            words.append(f"{option}=LD_PRELOAD={_before(library, value)}")
+        elif name in ("-x", "--x") and word == "LD_PRELOAD":  # the value that is here
+            words.append(f"{word}={preload}")
         else:
             words.append(word)
     return words

@@ -25,25 +25,17 @@ def _ours(name: str, pattern: str, tolerance: float = 0.0) -> App:
     return App(name, "", command, result, tolerance, inputs=(name,), communicates=True)
 
 
+def _espresso(name: str, file: str) -> App:
+    """Quantum ESPRESSO with an input of silicon."""
+    package = "quantum-espresso quantum-espresso-data"
+    energy = numbers(r"^!\s+total energy\s+=\s+(\S+) Ry")
+    command = ("pw.x", "-i", file)
+    return App(name, package, command, energy, 1e-9, inputs=(file,), prepare=silicon)
+
+
 APPS = (
-    App(
-        "Quantum ESPRESSO",
-        "quantum-espresso quantum-espresso-data",
-        ("pw.x", "-i", "si8.in"),
-        numbers(r"^!\s+total energy\s+=\s+(\S+) Ry"),
-        tolerance=1e-9,
-        inputs=("si8.in",),
-        prepare=silicon,
-    ),
-    App(
-        "Quantum ESPRESSO, FFT",  # two atoms in a large box
-        "quantum-espresso quantum-espresso-data",
-        ("pw.x", "-i", "si2.in"),
-        numbers(r"^!\s+total energy\s+=\s+(\S+) Ry"),
-        tolerance=1e-9,
-        inputs=("si2.in",),
-        prepare=silicon,
-    ),
+    _espresso("Quantum ESPRESSO", "si8.in"),
+    _espresso("Quantum ESPRESSO, FFT", "si2.in"),  # two atoms in a large box
     App(
         "LAMMPS",
         "lammps",

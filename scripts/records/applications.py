@@ -81,7 +81,7 @@ def measure(app: App, ranks: int, pairs: int, screen: Console, start: Start) -> 
     calls: dict = {}
     label = f"{app.name}, {ranks} ranks"
     for turn in track(range(pairs), label, console=screen, transient=True):
-        for tutti in (False, True) if turn % 2 else (True, False):
+        for tutti in recording.in_turn(turn, (False, True)):
             found, run = sample(app, ranks, tutti, start)
             samples[tutti].append(found)
             calls = run.calls or calls
@@ -132,23 +132,17 @@ def cells(row: Row) -> list[str]:
     ]
 
 
+ABOUT = """\
+Medians; a ratio is that of Tutti's wall time to the bare one's. CPU time is that of all
+ranks and the launcher; switches of context are those that nobody asked for; calls are
+rank 0's collectives that Tutti took."""
+
+
 def markdown(described: dict, rows: list[Row], how: str) -> str:
-    lines = [
-        "# Whole applications, bare and under Tutti",
-        "",
-        f"{described['cpu']}, {described['cores']} cores, Linux {described['kernel']}, commit "
-        f"{machine.commit()}; {how}.",
-        "Medians; a ratio is that of Tutti's wall time to the bare one's. CPU time is that of all",
-        "ranks and the launcher; switches of context are those that nobody asked for; calls are",
-        "rank 0's collectives that Tutti took.",
-        "",
-        "| " + " | ".join(HEAD) + " |",
-        "|" + "---|" * len(HEAD),
-        *("| " + " | ".join(cells(row)) + " |" for row in rows),
-        "",
-        *means(rows),
-    ]
-    return "\n".join(lines) + "\n"
+    page = recording.page(
+        "Whole applications, bare and under Tutti", described, how, ABOUT, HEAD, map(cells, rows)
+    )
+    return page + "\n" + "\n".join(means(rows)) + "\n"
 
 
 def means(rows: list[Row]) -> list[str]:

@@ -85,6 +85,9 @@ def thp() -> str:
 @contextlib.contextmanager
 def thp_set(word: str) -> Iterator[None]:
     before = thp()
+    if before == word:
+        yield
+        return
 
     def end(number: int, _: object) -> None:
         sys.exit(128 + number)
@@ -114,7 +117,7 @@ def run_all(programs: list[list[str]], setting: Setting, tutti: bool) -> dict[st
 def measure(setting: Setting, programs: list[list[str]], pairs: int) -> list[Row]:
     runs: dict[bool, list[dict[str, float]]] = {False: [], True: []}
     for turn in range(pairs):
-        for tutti in (False, True) if turn % 2 else (True, False):
+        for tutti in recording.in_turn(turn, (False, True)):
             runs[tutti].append(run_all(programs, setting, tutti))
     bare, ours = runs[False], runs[True]
     rows = []
@@ -150,22 +153,11 @@ def cells(row: Row) -> list[str]:
     ]
 
 
-def markdown(described: dict, rows: list[Row], pairs: int) -> str:
-    lines = [
-        "# Programs that compute alone, bare and under Tutti",
-        "",
-        f"{described['cpu']}, {described['cores']} cores, Linux {described['kernel']}, commit "
-        f"{machine.commit()}; `scripts/record.py computing`, {pairs} pairs by turns.",
-        "Medians; a ratio is the bare program's time over the time with Tutti, and more is better.",
-        "The machine is its setting of transparent huge pages. The bar is the least ratio.",
-        "One process each, without MPI calls. The first four are of one array of 512 MiB and, the",
-        "triad, three of 256 MiB, in C; the others in NumPy, of 256 MiB and, the product, 153 MiB.",
-        "",
-        "| " + " | ".join(HEAD) + " |",
-        "|" + "---|" * len(HEAD),
-        *("| " + " | ".join(cells(row)) + " |" for row in rows),
-    ]
-    return "\n".join(lines) + "\n"
+ABOUT = """\
+Medians; a ratio is the bare program's time over the time with Tutti, and more is better. The
+machine is its setting of transparent huge pages. The bar is the least ratio. One process each,
+without MPI calls. The first four are of one array of 512 MiB and, the triad, three of 256 MiB,
+in C; the others in NumPy, of 256 MiB and, the product, 153 MiB."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -184,9 +176,7 @@ def measure_all(pairs: int, screen: Console) -> list[Row]:
         subprocess.run(["cc", "-O2", "-o", program, PROGRAMS / "computing.c"], check=True)
         programs = [[program], [sys.executable, str(PROGRAMS / "computing.py")]]
         for setting in progress.track(settings, description="THP"):
-            with (
-                thp_set(setting.thp) if len(settings) == len(SETTINGS) else contextlib.nullcontext()
-            ):
+            with thp_set(setting.thp):
                 rows += measure(setting, programs, pairs)
     return rows
 
@@ -201,7 +191,9 @@ def record(given: argparse.Namespace) -> int:
         table.add_row(*cells(row))
     screen.print(table)
     kept = {"pairs": given.pairs, "rows": [asdict(row) for row in rows]}
-    page = markdown(described, rows, given.pairs)
+    how = f"`scripts/record.py computing`, {given.pairs} pairs by turns"
+    what = "Programs that compute alone, bare and under Tutti"
+    page = recording.page(what, described, how, ABOUT, HEAD, map(cells, rows))
     full = {**recording.head(described), **kept}
     screen.print(recording.write(given.results, "-computing", full, page), highlight=False)
     return 0

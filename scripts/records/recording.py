@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rig import ROOT
@@ -19,6 +20,7 @@ from tutti.errors import TuttiError
 from records import machine
 from records.report import markdown, show
 
+Either = TypeVar("Either")
 QUIET_LOAD = 0.5  # processes that want to run, on average of the last minute
 
 
@@ -32,6 +34,29 @@ def head(described: dict) -> dict:
     """What a record begins with: when it was made, of which commit, and where."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"date": now, "commit": machine.commit(), "machine": described}
+
+
+def in_turn(turn: int, both: Sequence[Either]) -> Sequence[Either]:
+    """Who is first changes, as what one leaves behind the other may find."""
+    return both if turn % 2 else both[::-1]
+
+
+def page(
+    what: str, described: dict, how: str, about: str, head: Sequence[str], rows: Iterable[list[str]]
+) -> str:
+    """A record as Markdown: where and how it was made, what its table has, and the table."""
+    lines = [
+        f"# {what}",
+        "",
+        f"{described['cpu']}, {described['cores']} cores, Linux {described['kernel']}, commit "
+        f"{machine.commit()}; {how}.",
+        about,
+        "",
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def write(results: Path, suffix: str, record: dict, page: str) -> str:

@@ -65,6 +65,11 @@ bool Peers::is_left_behind(std::span<Desk* const> desks, bool rank_waits) {
   return in_vain({&still, nullptr, 0, never, desks}, rank_waits);
 }
 
+bool Peers::concerns(unsigned what) {
+  return gave_up_ ||
+         ((what & memory::PeerMemory::lost) != 0 && route_ != Route::line && meet_loss());
+}
+
 bool Peers::meet_loss() {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     if (peers_[i].reach == nullptr || !peers_[i].reach->is_lost()) continue;
@@ -74,8 +79,13 @@ bool Peers::meet_loss() {
   return false;
 }
 
-void Peers::give_up(int peer, const Status& status) {
+void Peers::note_not_copied() {
   gave_up_ = true;
+  memory::PeerMemory::note_in_vain(memory::PeerMemory::not_copied);
+}
+
+void Peers::give_up(int peer, const Status& status) {
+  note_not_copied();
   // A peer that ended in the midst of a copy is lost, whatever the copy said.
   const pid_t pid = peers_[static_cast<std::size_t>(peer)].pid;
   if (fail()) return;
@@ -88,7 +98,7 @@ void Peers::give_up(int peer, const Status& status) {
 // What this rank does not do any more, nobody may be told it has done.
 bool Peers::gives_up() {
   if (!failed()) return false;
-  gave_up_ = true;
+  note_not_copied();
   return true;
 }
 

@@ -88,7 +88,8 @@ class Peers {
   [[nodiscard]] bool has_read_in_vain() {
     // What was read came before what is asked here.
     std::atomic_thread_fence(std::memory_order_acquire);
-    return gave_up_ || (memory::PeerMemory::any_in_vain() && route_ != Route::line && meet_loss());
+    const unsigned what = memory::PeerMemory::in_vain();
+    return what != 0 && concerns(what);
   }
   // Whether nobody will end this wait: the member that could is dead or has failed. If this rank
   // itself is waiting, also: a member waits for this one in a call that does not match.
@@ -158,9 +159,12 @@ class Peers {
 
  private:
   [[nodiscard]] bool threads() const { return peers_[0].reach == nullptr && peers_[0].pid == 0; }
+  // Whether what this process had in vain is of these peers.
+  [[nodiscard, gnu::cold]] bool concerns(unsigned what);
   [[nodiscard]] bool meet_loss();
-  // Whether this has failed; then a copy was not made.
+  // Whether this has failed, so that a copy is not made.
   [[nodiscard]] bool gives_up();
+  void note_not_copied();
   // A peer's memory could not be copied.
   void give_up(int peer, const Status& status);
 

@@ -72,13 +72,15 @@ class PeerMemory {
   // The same of a peer that has gone, in the midst of everything: its memory reads as zeros. What
   // has been read is to be doubted when is_lost() says so afterwards.
   void lose() {
-    in_vain.store(true, std::memory_order_relaxed);
+    note_in_vain(lost);
     window_.blank();
   }
   [[nodiscard]] bool is_lost() const { return window_.is_blank(); }
-  // Whether this process has ever lost a peer. False in programs that end well, so code that has to
-  // ask often asks this first.
-  [[nodiscard]] static bool any_in_vain() { return in_vain.load(std::memory_order_relaxed); }
+  // What this process ever had in vain: it lost a peer, or did not copy. Nothing in programs that
+  // end well, so code that has to ask often asks this first.
+  enum InVain : unsigned { lost = 1, not_copied = 2 };
+  [[nodiscard]] static unsigned in_vain() { return in_vain_.load(std::memory_order_relaxed); }
+  static void note_in_vain(InVain what) { in_vain_.fetch_or(what, std::memory_order_relaxed); }
 
   // Where this process sees the buffer; nullptr when the card's way is not a mapped one.
   [[nodiscard]] std::byte* map(const Card& card) const {
@@ -91,7 +93,7 @@ class PeerMemory {
   Status write(const Card& card, std::size_t offset, const void* from, std::size_t bytes) const;
 
  private:
-  static inline constinit std::atomic<bool> in_vain{false};
+  static inline constinit std::atomic<unsigned> in_vain_{0};
 
   const char* borrow_commons(const Introduction& peer, const Allowed& allowed);
   const char* map_commons(const Introduction& peer, const Allowed& allowed, int fd);

@@ -197,7 +197,7 @@ def test_several_programs(tutti, stand_in, library):
     assert added[:2] == ["-x", f"LD_PRELOAD={library}"]
     assert words[words.index("-n") :] == [
         *("-n", "1", "true", "-n", "9"),
-        *(":", "-x", f"LD_PRELOAD={library}:libm.so.6", *added[2:], "-n", "3", "false", "-x"),
+        *(":", *added[2:], "-n", "3", "-x", f"LD_PRELOAD={library}:libm.so.6", "false", "-x"),
         *(":", *added, "true"),
     ]
     mpi = stand_in("mpich")  # whose -genv holds for all

@@ -67,7 +67,7 @@ Outcome take(const Extents::Request& request, std::int64_t patience_ns, Found* f
   if (!guard.is_in()) return Outcome::busy;
   if (!heap.extents.take(request, &found->taken)) return Outcome::full;
   if (!make_accessible(std::uint64_t{found->taken.first} + request.pages)) {
-    heap.extents.give(found->taken.first);
+    heap.extents.give(found->taken.first, heap.accessible_bytes / page_bytes);
     return Outcome::full;
   }
   ++heap.allocations;
@@ -139,7 +139,7 @@ bool resize_pages(PageIndex block, std::uint32_t pages, Patience patience) {
     if (pages > before) {
       if (!heap.extents.grow(block, pages, slack_for(pages))) return false;
       if (!make_accessible(std::uint64_t{block} + pages)) {
-        heap.extents.shrink(block, before);
+        heap.extents.shrink(block, before, heap.accessible_bytes / page_bytes);
         return false;
       }
       note_extremes();

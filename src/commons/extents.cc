@@ -155,14 +155,22 @@ bool Extents::take(const Request& request, Taken* taken) {
   return true;
 }
 
-void Extents::give(PageIndex block) {
+// Of `pages` of a block the first `used` were used, and may have been written to before
+// `untouched`.
+void Extents::free_used(PageIndex first, std::uint32_t used, std::uint32_t pages,
+                        std::uint64_t untouched) {
+  const std::uint64_t before = untouched - std::min<std::uint64_t>(untouched, first);
+  const auto dirty = static_cast<std::uint32_t>(std::min<std::uint64_t>(used, before));
+  if (dirty > 0) describe(first, dirty, State::used);  // until it has been freed, below
+  if (pages > dirty) free_and_merge(first + dirty, pages - dirty, State::clean);
+  if (dirty > 0) free_and_merge(first, dirty, State::dirty);
+}
+
+void Extents::give(PageIndex block, std::uint64_t untouched) {
   const Page page = map_[block];
   --blocks_;
   count_used(page.used, 0);
-  describe(block, page.used, State::used);
-  if (page.pages > page.used)
-    free_and_merge(block + page.used, page.pages - page.used, State::clean);
-  free_and_merge(block, page.used, State::dirty);
+  free_used(block, page.used, page.pages, untouched);
 }
 
 bool Extents::grow(PageIndex block, std::uint32_t pages, std::uint32_t slack) {
@@ -183,16 +191,13 @@ bool Extents::grow(PageIndex block, std::uint32_t pages, std::uint32_t slack) {
   return true;
 }
 
-void Extents::shrink(PageIndex block, std::uint32_t pages) {
+void Extents::shrink(PageIndex block, std::uint32_t pages, std::uint64_t untouched) {
   const Page page = map_[block];
   if (pages >= page.used) return;
   count_used(page.used, pages);
   describe(block, pages, State::used);
   map_[block].used = pages;
-  describe(block + pages, page.used - pages, State::used);  // until it has been freed, below
-  if (page.pages > page.used)
-    free_and_merge(block + page.used, page.pages - page.used, State::clean);
-  free_and_merge(block + pages, page.used - pages, State::dirty);
+  free_used(block + pages, page.used - pages, page.pages - pages, untouched);
 }
 
 }  // namespace tutti::commons

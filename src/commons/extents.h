@@ -32,15 +32,18 @@ class Extents {
     std::uint32_t pages = 0;
   };
 
+  static constexpr std::uint64_t all_touched = UINT64_MAX;
+
   // `map` is zeroed and has an entry for each of `pages`; page 0 of the range lies at the address
   // `origin` * page_bytes.
   void start(Page* map, std::uint32_t pages, std::uint64_t origin);
 
   [[nodiscard]] bool take(const Request& request, Taken* taken);
-  void give(PageIndex block);
+  // From the page `untouched` on nobody has written to what is freed: it is as clean as it was.
+  void give(PageIndex block, std::uint64_t untouched = all_touched);
   // To `pages`, more than it has. `slack` more are set aside if they are free and clean.
   [[nodiscard]] bool grow(PageIndex block, std::uint32_t pages, std::uint32_t slack);
-  void shrink(PageIndex block, std::uint32_t pages);
+  void shrink(PageIndex block, std::uint32_t pages, std::uint64_t untouched = all_touched);
 
   // Sets at most `most` dirty pages aside, to be punched outside the lock; false: none are dirty.
   [[nodiscard]] bool begin_punch(std::uint32_t most, Span* span);
@@ -127,6 +130,7 @@ class Extents {
   void insert_free(PageIndex first, std::uint32_t pages, State state);
   void remove_free(PageIndex extent);
   void free_and_merge(PageIndex first, std::uint32_t pages, State state);
+  void free_used(PageIndex first, std::uint32_t used, std::uint32_t pages, std::uint64_t untouched);
   [[nodiscard]] std::uint32_t claim(PageIndex extent, PageIndex first, std::uint32_t pages);
   [[nodiscard]] std::uint64_t free_run(PageIndex at, std::uint64_t enough) const;
   [[nodiscard]] PageIndex aligned(PageIndex first, std::uint32_t alignment) const;

@@ -60,17 +60,20 @@ std::uint64_t sizes_like(std::size_t bytes) { return std::bit_floor(std::uint64_
 std::byte* address(std::uint64_t page) { return heap.base + page * page_bytes; }
 
 // A run of the file's pages among private ones is a mapping of its own, of which a process has some
-// 65 000, mostly for others. It need not be exact.
-constexpr std::uint32_t most_runs = 8192;
+// 65 000, mostly for others.
+constexpr std::int32_t most_runs = 8192;
 
 bool may_have_more_runs() {
   return heap.file_runs.load(std::memory_order_relaxed) < most_runs &&
          os::refers_to(heap.fd, heap.file);
 }
-void count_runs(std::int32_t more) {
-  const std::uint32_t runs = heap.file_runs.load(std::memory_order_relaxed);
-  heap.file_runs.store(more < 0 && runs == 0 ? 0 : runs + static_cast<std::uint32_t>(more),
-                       std::memory_order_relaxed);
+// The runs are `sign` more, as these pages become the file's or private: one, unless they lie
+// beside runs. Of two threads that give neighbours back at the same moment each may see the other's
+// as they were: then it is one too many, or too few.
+void count_runs(std::uint64_t first, std::uint64_t end, std::int32_t sign) {
+  const bool before = heap.in_file.any(first - 1, first);  // page 0 is in no block
+  const bool behind = end < heap.extents.pages() && heap.in_file.any(end, end + 1);
+  heap.file_runs.fetch_add(sign * (1 - int{before} - int{behind}), std::memory_order_relaxed);
 }
 
 // Puts the file's pages, as they are, in the place of private ones.
@@ -78,6 +81,7 @@ bool map_file(std::uint64_t first, std::uint64_t end) {
   if (!os::replace_shared(heap.fd, first * page_bytes, address(first), (end - first) * page_bytes))
     return false;
   heap.in_file.set(first, end);
+  count_runs(first, end, 1);
   heap.file_pages.fetch_add(end - first, std::memory_order_relaxed);
   return true;
 }
@@ -131,7 +135,6 @@ bool move_all(std::uint64_t first, std::uint64_t end) {
   constexpr std::uint64_t piece = huge_page_bytes / page_bytes;
   return heap.in_file.for_each_run(first, end, false, [](std::uint64_t at, std::uint64_t behind) {
     if (!may_have_more_runs()) return false;
-    count_runs(1);
     for (std::uint64_t next = 0; at < behind; at = next) {
       next = std::min(behind, round_down(at, piece) + piece);
       if (!move(at, next)) return false;
@@ -219,11 +222,8 @@ bool share_new(PageIndex block, std::uint32_t pages) {
       block, std::uint64_t{block} + pages, false, [](std::uint64_t first, std::uint64_t end) {
         // Some of those who keep what is registered with a network hear of madvise, not of mmap.
         const std::size_t bytes = (end - first) * page_bytes;
-        if (!may_have_more_runs() || !os::drop_private(address(first), bytes) ||
-            !map_file(first, end))
-          return false;
-        count_runs(1);
-        return true;
+        return may_have_more_runs() && os::drop_private(address(first), bytes) &&
+               map_file(first, end);
       });
 }
 
@@ -240,7 +240,7 @@ bool drop(PageIndex first, std::uint32_t pages) {
     if (!os::replace_private(address(at), bytes, true)) return true;
     heap.in_file.clear(at, behind);
     heap.file_pages.fetch_sub(behind - at, std::memory_order_relaxed);
-    count_runs(-1);
+    count_runs(at, behind, -1);
     return true;
   };
   return heap.in_file.for_each_run(first, end, false, drop_private) &&

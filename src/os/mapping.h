@@ -11,6 +11,17 @@ namespace tutti::os {
 // Where huge pages are given to shared memory, an address and its offset must agree modulo one.
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
+// While there is one, these functions go to the kernel itself, past the hooks that libraries of
+// networks put into the C library's. For a child that was just forked: such a hook may wait for a
+// lock that a thread had which the child does not have.
+class Unhooked {
+ public:
+  Unhooked();
+  ~Unhooked();
+  Unhooked(const Unhooked&) = delete;
+  Unhooked& operator=(const Unhooked&) = delete;
+};
+
 // Zeroed memory of this process alone, which costs pages only where it is touched and is left out
 // of core dumps.
 [[nodiscard]] void* map_private(std::size_t bytes);

@@ -15,7 +15,6 @@
 #include <iterator>
 
 #include "os/memfd.h"
-#include "os/small_file.h"
 
 namespace tutti::os {
 namespace {
@@ -82,14 +81,29 @@ bool is_huge_page(const void* address) {
   return regions > 0;
 }
 
+// Piece by piece: before these lines comes the list of the user's groups, of any length.
 bool has_pinned_memory() {
+  constexpr const char* lines[] = {"VmLck:", "VmPin:"};  // in this order
+  constexpr std::size_t longest = 64;                    // of them
+  const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   char text[4096];
-  if (!read_file("/proc/self/status", text)) return true;
-  for (const char* name : {"VmLck:", "VmPin:"}) {
-    const char* at = std::strstr(text, name);
-    if (at == nullptr || std::strtoull(at + std::strlen(name), nullptr, 10) != 0) return true;
+  std::size_t kept = 0, without = 0;
+  bool pinned = fd < 0;
+  while (!pinned && without < std::size(lines)) {
+    const ssize_t more = ::read(fd, text + kept, sizeof text - 1 - kept);
+    if (more <= 0) break;
+    const std::size_t length = kept + static_cast<std::size_t>(more);
+    text[length] = '\0';
+    for (const char* at = text; without < std::size(lines) && !pinned; ++without) {
+      at = std::strstr(at, lines[without]);
+      if (at == nullptr || std::strchr(at, '\n') == nullptr) break;
+      pinned = std::strtoull(at + std::strlen(lines[without]), nullptr, 10) != 0;
+    }
+    kept = std::min(longest, length);
+    std::memmove(text, text + length - kept, kept);
   }
-  return false;
+  if (fd >= 0) ::close(fd);
+  return pinned || without < std::size(lines);
 }
 
 TouchedRuns::TouchedRuns(const Pages& pages)

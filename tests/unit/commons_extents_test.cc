@@ -183,6 +183,35 @@ TEST(CommonsExtents, EverythingGivenAndPunchedIsOneExtentAgain) {
   EXPECT_EQ(all.dirty, 0u);
 }
 
+// As when the kernel has refused to make a block accessible.
+TEST(CommonsExtents, WhatNobodyCouldTouchStaysClean) {
+  Model model(1024);
+  Extents& extents = model.extents();
+  Extents::Taken taken;
+  ASSERT_TRUE(extents.take({.pages = 500}, &taken));
+  extents.give(taken.first, taken.first);
+  EXPECT_EQ(extents.dirty(), 0u);
+  EXPECT_TRUE(extents.is_valid());
+  ASSERT_TRUE(extents.take({.pages = 500}, &taken));
+  extents.give(taken.first, taken.first + 30);
+  EXPECT_EQ(extents.dirty(), 30u);
+  EXPECT_TRUE(extents.is_valid());
+  ASSERT_TRUE(extents.take({.pages = 20}, &taken));
+  EXPECT_EQ(taken.dirty, 20u);
+  ASSERT_TRUE(extents.grow(taken.first, 200, 50));
+  EXPECT_EQ(extents.dirty(), 0u);
+  extents.shrink(taken.first, 20, taken.first + 30);
+  EXPECT_EQ(extents.dirty(), 10u);
+  EXPECT_TRUE(extents.is_valid());
+  extents.give(taken.first, 0);
+  EXPECT_EQ(extents.dirty(), 10u);
+  EXPECT_TRUE(extents.is_valid());
+  Extents::Span span;
+  ASSERT_TRUE(extents.begin_punch(1000, &span));
+  extents.end_punch(span, true);
+  EXPECT_TRUE(extents.take({.pages = 1022}, &taken));
+}
+
 TEST(CommonsExtents, MoreThanThereIsIsRefused) {
   Model model(64);
   Extents::Taken taken;

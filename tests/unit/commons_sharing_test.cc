@@ -70,6 +70,28 @@ TEST_F(CommonsSharing, WhenUsedOften) {
   EXPECT_EQ(heap.file_pages.load() * page_bytes, stats().in_file);
 }
 
+// So that a long run does not come to the most that there may be.
+TEST_F(CommonsSharing, RunsAreCountedAsTheyComeAndGo) {
+  constexpr std::size_t bytes = 128 * kib;
+  const std::int32_t before = heap.file_runs.load();
+  std::vector<unsigned char*> blocks(50);
+  for (int round = 0; round < 3; ++round) {
+    for (unsigned char*& block : blocks) block = take_as_malloc(bytes);
+    for (const std::size_t first : {0u, 1u})
+      for (std::size_t i = first; i < blocks.size(); i += 2)
+        ASSERT_NE(offer_often(blocks[i], bytes), nullptr);
+    std::int32_t runs = 0;
+    (void)heap.in_file.for_each_run(0, heap.accessible_bytes / page_bytes, true, [&](auto, auto) {
+      ++runs;
+      return true;
+    });
+    EXPECT_EQ(heap.file_runs.load(), runs);
+    for (unsigned char* block : blocks) release(block);
+    trim();
+  }
+  EXPECT_EQ(heap.file_runs.load(), before);
+}
+
 TEST_F(CommonsSharing, NothingIsInTheFileBefore) {
   const std::size_t before = resident_bytes();
   unsigned char* block = take_as_malloc(8 * mib);

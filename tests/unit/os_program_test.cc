@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/program.h"
+
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
+
+namespace tutti::os {
+namespace {
+
+// In children: groups and locks stay as they are here.
+template <class Body>
+int in_child(Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool lock_a_page() {
+  void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return page != MAP_FAILED && ::mlock(page, 4096) == 0;
+}
+
+TEST(HasPinnedMemory, OnlyWhereSomeIsLocked) {
+  EXPECT_EQ(in_child([] { return !has_pinned_memory(); }), 0);
+  EXPECT_EQ(in_child([] { return lock_a_page() && has_pinned_memory(); }), 0);
+}
+
+// Their list comes before what is looked for, and pushes it to any place of a piece.
+TEST(HasPinnedMemory, OfAUserInManyGroups) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may join groups";
+  EXPECT_EQ(in_child([] {
+              for (std::size_t many = 250; many < 900; ++many) {
+                const std::vector<gid_t> groups(many, 4'000'000'000u);
+                if (::setgroups(many, groups.data()) != 0 || has_pinned_memory()) return false;
+              }
+              return lock_a_page() && has_pinned_memory();
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace tutti::os

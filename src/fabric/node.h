@@ -53,6 +53,8 @@ class NodeProvider : public Peers {
   // (one that locks a window of this rank, say).
   static constexpr std::int64_t longest_nap_with_upkeep_ns = 1'000'000;
   static constexpr std::int64_t polls_per_upkeep = 32;
+  // At peers that may be gone: for who spins longer than usual (TUTTI_SPIN).
+  static constexpr std::int64_t polls_per_look = 2048 * polls_per_upkeep;
 
   // Polls until the condition holds, then yields, then sleeps. False when the wait is in vain. How
   // long it spins adapts. If yielding helped, another rank needed this core, and the next wait
@@ -62,10 +64,13 @@ class NodeProvider : public Peers {
     Watch watch;
     for (std::int64_t polls = 0; polls < polls_; ++polls) {
       if (poll(watch)) {
-        polls_ = std::min(2 * polls_, wait_policy().polls);
+        polls_ = polls_ > wait_policy().polls / 2 ? wait_policy().polls : 2 * polls_;
         return true;
       }
-      if (polls % polls_per_upkeep == polls_per_upkeep - 1) Upkeep::while_waiting();
+      if (polls % polls_per_upkeep == polls_per_upkeep - 1) {
+        Upkeep::while_waiting();
+        if (polls % polls_per_look == polls_per_look - 1 && in_vain(watch)) return false;
+      }
       arch::relax();
     }
     polls_ =

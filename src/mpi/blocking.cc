@@ -94,7 +94,8 @@ int Blocking<H>::sendrecv_replace(void* data, int count, Word type, int to, int 
   const H own = handle_from<H>(comm);
   Count size = 0;
   // The MPI counts packed bytes in int.
-  if (native.type_size_x(handle_from<H>(type), &size) == 0 && size > 0 &&
+  if (!native.is_no_type(handle_from<H>(type)) &&
+      native.type_size_x(handle_from<H>(type), &size) == 0 && size > 0 &&
       count > std::numeric_limits<int>::max() / 2 / size)
     return native.sendrecv_replace(data, count, handle_from<H>(type), to, tag, from, tag2, own,
                                    status);
@@ -103,14 +104,15 @@ int Blocking<H>::sendrecv_replace(void* data, int count, Word type, int to, int 
   if (code != 0) return code;
   // Open MPI takes no null pointer, not even for nothing.
   std::vector<std::byte> copy(std::max<std::size_t>(1, static_cast<std::size_t>(bytes)));
-  int packed = 0;
+  Count packed = 0;
   {
     const Packable<H> packable(native, data, count, handle_from<H>(type), copy.data());
     code = packable.pack(copy.data(), bytes, own, &packed);
   }
   if (code != 0) return code;
   const auto send = [&](H* request) {
-    return native.isend(copy.data(), packed, native.packed, to, tag, own, request);
+    return native.isend(copy.data(), static_cast<int>(packed), native.packed, to, tag, own,
+                        request);
   };
   return self_->exchange(send, data, count, type, from, tag2, comm, status);
 }

@@ -56,24 +56,17 @@ void CallBuffers<H>::stage_blocks(bool fill) {
   }
 }
 
-// In pieces whose sizes fit the MPI's int.
+// In pieces whose sizes fit the MPI's int, if its elements do.
 template <class H>
 template <class Body>
 void CallBuffers<H>::for_pieces(const Opaque& part, Body body) {
   const auto size = static_cast<Count>(part.type.bytes);
   const Count each = std::max<Count>(1, (1 << 30) / size);
   std::byte* raw = blocks_.data()[part.index].address;
-  if (part.count > 0 && size > INT_MAX) {
-    log::fatal(
-        "an element of %lld bytes is more than the MPI packs of a datatype that only it can "
-        "(MPI_Type_create_darray, or one of very many parts)",
-        static_cast<long long>(size));
-    std::abort();
-  }
   for (Count done = 0; done < part.count; done += each) {
     const int piece = static_cast<int>(std::min(each, part.count - done));
     body(Packable<H>(site_.native, part.user + done * part.type.extent, piece, part.type.type, raw),
-         raw + done * size, static_cast<int>(piece * size));
+         raw + done * size, piece * size);
   }
 }
 
@@ -89,7 +82,7 @@ void CallBuffers<H>::settle_special(bool fill) {
     if (part.type.layout != nullptr)
       part.type.layout->pack(block.address, part.user, 0, block.bytes);
     else
-      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, Count bytes) {
         must_be_done(piece.pack(raw, bytes, special_->packs_on));
       });
   }
@@ -104,7 +97,7 @@ void CallBuffers<H>::unpack_special() {
     if (part.type.layout != nullptr)
       part.type.layout->unpack(part.user, block.address, 0, block.bytes);
     else
-      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, int bytes) {
+      for_pieces(part, [&](const Packable<H>& piece, std::byte* raw, Count bytes) {
         must_be_done(piece.unpack(raw, bytes, special_->packs_on));
       });
   }

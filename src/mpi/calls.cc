@@ -159,6 +159,7 @@ bool prepare_reduce_scatter(Front<H>& front, Call<H>& call, const void* send, vo
     return front.operations.bytes_of(whole, type, op);
   };
   if (!front.find_listing_team(call, bytes)) return false;
+  if (counts == nullptr && call.collective == Collective::reduce_scatter) return false;
   std::size_t all = 0;
   for (int i = 0; i < call.size; ++i) {
     const N each = counts != nullptr ? counts[i] : count;

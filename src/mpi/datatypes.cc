@@ -25,7 +25,7 @@ bool Datatypes<H>::describe_derived(Described<H>& element) {
     return true;
   }
   // Errors of the call, as the MPI will say.
-  if (element.type == native_.null_type || !arguments_.is_committed(element.type)) return false;
+  if (native_.is_no_type(element.type) || !arguments_.is_committed(element.type)) return false;
   return ask_for_size(element);
 }
 

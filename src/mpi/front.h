@@ -106,7 +106,11 @@ class Front {
   [[nodiscard]] static bool is_member(const Call<H>& call, int rank) {
     return rank >= 0 && rank < call.size;
   }
-  [[nodiscard]] static bool move_nothing(Call<H>& call) { return call.at_once = true; }
+  // Also on a revoked communicator an MPI says so.
+  [[nodiscard]] bool move_nothing(Call<H>& call) {
+    if (call.team != nullptr && call.team->revoked()) return leave(call, revoked_by_program);
+    return call.at_once = true;
+  }
 
   // Where a device runtime is loaded: whether Tutti serves a call in which buffers of this rank are
   // a device's, or not. Where all members know of a runtime they agree, and leave a blocking call

@@ -31,7 +31,7 @@ void Layouts<H>::reopen() {
 template <class H>
 const layout::Layout* Layouts<H>::look_up(H type) {
   if (const auto* known = decoder_.predefined(type)) return &known->layout;
-  if (type == native_.null_type || !ready()) return nullptr;
+  if (native_.is_no_type(type) || !ready()) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (native_.type_get_attr(type, keyval_, &value, &found) != 0) return nullptr;

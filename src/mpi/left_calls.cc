@@ -5,6 +5,7 @@ namespace tutti::mpi {
 
 template <class H>
 bool LeftCalls<H>::has_root_arguments(int root, H comm) const {
+  if (native_.is_no_comm(comm)) return false;  // the MPI's error comes first
   int rank = -1, inter = 0;
   native_.comm_test_inter(comm, &inter);
   native_.comm_rank(comm, &rank);
@@ -16,6 +17,7 @@ bool LeftCalls<H>::has_root_arguments(int root, H comm) const {
 template <class H>
 int LeftCalls<H>::count_members(H comm, bool remote) const {
   int members = 0, inter = 0;
+  if (native_.is_no_comm(comm)) return 0;
   native_.comm_test_inter(comm, &inter);
   (inter && remote ? native_.comm_remote_size : native_.comm_size)(comm, &members);
   return members;

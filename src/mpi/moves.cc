@@ -54,13 +54,25 @@ bool add_typed(Front<H>& front, CallBuffers<H>& buffers, const void* base, const
   return true;
 }
 
-// Whether what this rank sends itself lies where it is to be received.
+// Whether what this rank sends itself lies where it is to be received. In a Gather or Scatter the
+// root alone may find that, and MPICH looks where it would lie without gaps: of elements with gaps
+// it refuses nothing.
 template <class H>
 [[gnu::always_inline]] inline bool stays(const Call<H>& call) {
   if (call.out.empty() || call.in.empty()) return false;
   const auto me = static_cast<std::size_t>(call.rank);
   const coll::Block &sent = call.out.block_of(me), &received = call.in.block_of(me);
-  return sent.address == received.address && sent.bytes != 0;
+  if (sent.address != received.address || sent.bytes == 0) return false;
+  const bool has_gaps = sent.layout != nullptr || received.layout != nullptr ||
+                        call.out.is_special() || call.in.is_special();
+  return !(has_gaps && coll::is_rooted(call.collective));
+}
+
+// The same of buffers that are one, whose counts and types are the same arrays: whatever they hold.
+template <class H>
+bool refuses_one_buffer(Front<H>& front, const Call<H>& call, const void* send, const void* recv) {
+  return call.alike && send == recv && send != nullptr &&
+         front.arguments.refuses_alias(call.collective, false);
 }
 
 template <class H>
@@ -164,6 +176,8 @@ template <class H, class AddOut, class AddIn>
   const bool even = call.collective == Collective::alltoall;
   if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (recv == front.native.in_place || !add_in(front, call.in, call.size)) return false;
+  if (!even && refuses_one_buffer(front, call, send, recv)) [[unlikely]]
+    return false;
   const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
   if (send != front.native.in_place && !add_out(front, call.out, call.size)) return false;
   if (even && bytes == 0) return front.move_nothing(call);

@@ -48,6 +48,9 @@ struct Native : Completing<H> {
   const void* in_place;
 
   void load(const Library& mpi);
+  // Or a handle that was never set, all zeros: none of the MPIs has such a one.
+  [[nodiscard]] bool is_no_comm(H comm) const { return comm == null_comm || comm == H{}; }
+  [[nodiscard]] bool is_no_type(H type) const { return type == null_type || type == H{}; }
   // Whether the MPI gives MPI_THREAD_MULTIPLE.
   [[nodiscard]] bool any_thread_may_call() const;
 

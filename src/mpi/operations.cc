@@ -107,10 +107,11 @@ void Operations<H>::pack(Call<H>& call, Described<H>& element) {
 // Whether it is one of the user's; else the MPI says the error.
 template <class H>
 bool Operations<H>::find_user_operation(Call<H>& call, H op) {
+  if (op == H{}) return answers_.leave(call, "no operation");
   H& last = recent().operation;
   // Another one, which does not commute, may have got the handle of one that was freed.
   const bool asks = call.team != nullptr && call.team->spans_nodes();
-  if (last == op && op != H{} && !asks) return true;
+  if (last == op && !asks) return true;
   int commutes = 0;
   for (const std::uint64_t none : no_operations_)
     if (key_of(op) == none)

@@ -3,6 +3,10 @@
 // for a null pointer by mistake. They get another address then, and a datatype that leads back.
 #pragma once
 
+#include <climits>
+#include <cstdlib>
+
+#include "base/base.h"
 #include "mpi/native.h"
 
 namespace tutti::mpi {
@@ -28,18 +32,40 @@ class Packable {
   Packable& operator=(const Packable&) = delete;
 
   // `packed`: how many bytes it has become.
-  int pack(void* raw, int bytes, H comm, int* packed = nullptr) const {
-    int position = 0;
-    const int code = native_.pack(address_, count_, type_, raw, bytes, &position, comm);
+  int pack(void* raw, Count bytes, H comm, Count* packed = nullptr) const {
+    Count position = 0;
+    int code = 0;
+    if (is_small(bytes)) {
+      int small = 0;
+      const auto room = static_cast<int>(bytes);
+      code = native_.pack(address_, count_, type_, raw, room, &small, comm);
+      position = small;
+    } else {
+      code = native_.pack_c(address_, count_, type_, raw, bytes, &position, comm);
+    }
     if (packed != nullptr) *packed = position;
     return code;
   }
-  int unpack(const void* raw, int bytes, H comm) const {
-    int position = 0;
-    return native_.unpack(raw, bytes, &position, address_, count_, type_, comm);
+  int unpack(const void* raw, Count bytes, H comm) const {
+    Count position = 0;
+    if (!is_small(bytes))
+      return native_.unpack_c(raw, bytes, &position, address_, count_, type_, comm);
+    int small = 0;
+    return native_.unpack(raw, static_cast<int>(bytes), &small, address_, count_, type_, comm);
   }
 
  private:
+  // Others need what only MPI-4 has.
+  [[nodiscard]] bool is_small(Count bytes) const {
+    if (bytes <= INT_MAX) return true;
+    if (native_.pack_c != nullptr && native_.unpack_c != nullptr) return false;
+    log::fatal(
+        "%lld bytes are more than this MPI packs at once of a datatype that only it can "
+        "(MPI_Type_create_darray, or one of very many parts); one that has MPI_Pack_c does",
+        static_cast<long long>(bytes));
+    std::abort();
+  }
+
   const Native<H>& native_;
   void* address_;
   int count_;

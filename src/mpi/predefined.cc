@@ -54,6 +54,7 @@ Known::Known(const DatatypeRow& row, std::int64_t its_bytes, Aint lower_bound, A
   const bool gapless = lower_bound == 0 && extent == its_bytes;
   if (bytes == 0) {
     sort = Sort::absent;
+    arithmetic = Arithmetic::none;
   } else if (bytes == layout.bytes() && lower_bound == 0 && extent == layout.extent()) {
     if (!layout.dense()) sort = Sort::gapped;
   } else {

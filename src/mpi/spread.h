@@ -60,13 +60,13 @@ struct Spread {
 
   void lay(std::byte* origin, const std::byte* packed, std::size_t count) const {
     if (layout != nullptr) return layout->unpack(origin, packed, 0, count * bytes);
-    must_be_done(
-        packable(origin, count, packed).unpack(packed, static_cast<int>(count * bytes), packs_on));
+    must_be_done(packable(origin, count, packed)
+                     .unpack(packed, static_cast<Count>(count * bytes), packs_on));
   }
   void collect(std::byte* packed, const std::byte* origin, std::size_t count) const {
     if (layout != nullptr) return layout->pack(packed, origin, 0, count * bytes);
     must_be_done(
-        packable(origin, count, packed).pack(packed, static_cast<int>(count * bytes), packs_on));
+        packable(origin, count, packed).pack(packed, static_cast<Count>(count * bytes), packs_on));
   }
 
  private:

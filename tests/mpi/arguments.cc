@@ -13,13 +13,15 @@
 
 namespace {
 
-int rank = 0, size = 0;
+int rank = 0, size = 0, told = 0;
 MPI_Comm comm = MPI_COMM_WORLD;
 
 void renew() {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
+
+void count_error(MPI_Comm*, int*, ...) { ++told; }
 
 void report(const std::string& what, int code) {
   int error_class = code;
@@ -106,6 +108,17 @@ int main(int argc, char**) {
                                 comm, r);
           });
     }
+    MPI_Datatype gapped;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gapped);
+    MPI_Type_commit(&gapped);
+    if (has_roots && n == 1)
+      try_both(
+          "gather with gaps" + what,
+          [&] { return MPI_Gather(x + 3 * rank, 1, gapped, x, 1, gapped, size - 1, comm); },
+          [&](MPI_Request* r) {
+            return MPI_Igather(x + 3 * rank, 1, gapped, x, 1, gapped, size - 1, comm, r);
+          });
+    MPI_Type_free(&gapped);
     try_both(
         "allgather" + what, [&] { return MPI_Allgather(at(place), n, type, x, n, type, comm); },
         [&](MPI_Request* r) { return MPI_Iallgather(at(place), n, type, x, n, type, comm, r); });
@@ -149,6 +162,20 @@ int main(int argc, char**) {
             return MPI_Ialltoallw(x, counts.data(), bytes.data(), types.data(), x, counts.data(),
                                   bytes.data(), (same ? types : other_types).data(), comm, r);
           });
+    // This rank sends itself nothing of it.
+    std::vector<int> some(static_cast<std::size_t>(size), n);
+    some[static_cast<std::size_t>(rank)] = 0;
+    if (size == 2)
+      try_both(
+          "alltoallv, same, nothing to itself" + many,
+          [&] {
+            return MPI_Alltoallv(x, some.data(), places.data(), type, x, some.data(), places.data(),
+                                 type, comm);
+          },
+          [&](MPI_Request* r) {
+            return MPI_Ialltoallv(x, some.data(), places.data(), type, x, some.data(),
+                                  places.data(), type, comm, r);
+          });
     // MPI_IN_PLACE where it means nothing.
     void* const here = MPI_IN_PLACE;
     try_both(
@@ -172,7 +199,38 @@ int main(int argc, char**) {
         [&] { return MPI_Allgather(x, 1, raw, x + 100, 1, raw, comm); },
         [&](MPI_Request* r) { return MPI_Iallgather(x, 1, raw, x + 100, 1, raw, comm, r); });
     MPI_Type_free(&raw);
+    // Handles that were never set.
+    static MPI_Datatype no_type;
+    try_both(
+        "bcast of a type never set" + many, [&] { return MPI_Bcast(x, n, no_type, 0, comm); },
+        [&](MPI_Request* r) { return MPI_Ibcast(x, n, no_type, 0, comm, r); });
+#ifdef OPEN_MPI
+    try_both(
+        "reduce_scatter without counts" + many,
+        [&] { return MPI_Reduce_scatter(x, x + n, nullptr, type, op, comm); },
+        [&](MPI_Request* r) { return MPI_Ireduce_scatter(x, x + n, nullptr, type, op, comm, r); });
+#else  // it does not look
+    static MPI_Op no_op;
+    try_both(
+        "allreduce by an operation never set" + many,
+        [&] { return MPI_Allreduce(x, x + n, n, type, no_op, comm); },
+        [&](MPI_Request* r) { return MPI_Iallreduce(x, x + n, n, type, no_op, comm, r); });
+#endif
   }
+  // Told once, and of this call.
+  MPI_Errhandler counts_errors;
+  MPI_Comm_create_errhandler(count_error, &counts_errors);
+  for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(each, counts_errors);
+  std::vector<int> counts(static_cast<std::size_t>(size), 1), places(counts);
+  int* const x = memory.data();
+  report("gatherv on no communicator", MPI_Gatherv(x, 1, MPI_INT, x + 100, counts.data(),
+                                                   places.data(), MPI_INT, 0, MPI_COMM_NULL));
+  report("scatterv on no communicator", MPI_Scatterv(x, counts.data(), places.data(), MPI_INT,
+                                                     x + 100, 1, MPI_INT, 0, MPI_COMM_NULL));
+  std::printf("rank %d: told %d times\n", rank, told);
+  for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN);
   // Both are served, and work.
   int mine = rank + 1, sum = 0;
   renew();

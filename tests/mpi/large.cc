@@ -65,6 +65,31 @@ int datatypes() {
 }
 
 #if MPI_VERSION >= 4
+// One element that only the MPI packs.
+int opaque() {
+  Space<std::uint64_t> space(beyond / 8, true);
+  const int words = beyond / 8, spread = MPI_DISTRIBUTE_BLOCK, even = MPI_DISTRIBUTE_DFLT_DARG;
+  const int one = 1;
+  MPI_Datatype dealt;
+  MPI_Type_create_darray(1, 0, 1, &words, &spread, &even, &one, MPI_ORDER_C, MPI_UINT64_T, &dealt);
+  MPI_Type_commit(&dealt);
+  if (rank == 0) fill(space.data, beyond, 7);
+  // Each of them packs once.
+  if (rank == 0)
+    MPI_Bcast(space.data, 1, dealt, 0, MPI_COMM_WORLD);
+  else
+    MPI_Bcast(space.data, words, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  int wrong = count_wrong(space.data, beyond, 7);
+  if (rank == 1) fill(space.data, beyond, 8);
+  if (rank == 0)
+    MPI_Bcast(space.data, 1, dealt, 1, MPI_COMM_WORLD);
+  else
+    MPI_Bcast(space.data, words, MPI_UINT64_T, 1, MPI_COMM_WORLD);
+  wrong += count_wrong(space.data, beyond, 8);
+  MPI_Type_free(&dealt);
+  return wrong;
+}
+
 int counts() {
   Space<std::uint64_t> space(beyond / 8, true);
   auto* bytes = reinterpret_cast<std::uint8_t*>(space.data);
@@ -133,6 +158,7 @@ int displacements() {
   return wrong;
 }
 #else
+int opaque() { return 0; }
 int counts() { return 0; }
 int blocks() { return 0; }
 int displacements() { return 0; }
@@ -147,6 +173,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int wrong = -1;
   if (what == "datatypes") wrong = datatypes();
+  if (what == "opaque") wrong = opaque();
   if (what == "counts") wrong = counts();
   if (what == "blocks") wrong = blocks();
   if (what == "displacements") wrong = displacements();

@@ -70,6 +70,8 @@ int main(int argc, char** argv) {
   if (rank != 0) expect(__LINE__, wait_for(request), MPIX_ERR_REVOKED);
   expect(__LINE__, MPI_Barrier(comm), MPIX_ERR_REVOKED);
   expect(__LINE__, MPI_Bcast(&value, 1, MPI_INT, 0, comm), MPIX_ERR_REVOKED);
+  expect(__LINE__, MPI_Bcast(&value, 0, MPI_INT, 0, comm), MPIX_ERR_REVOKED);
+  expect(__LINE__, MPI_Allreduce(&value, &sum, 0, MPI_INT, MPI_SUM, comm), MPIX_ERR_REVOKED);
   MPI_Comm_free(&comm);
   expect(__LINE__, MPI_Allreduce(&g_wrong, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
   if (rank == 0) std::printf("revoke: %d wrong\n", sum);

@@ -31,6 +31,11 @@ def test_large_forms(mpi: Mpi, what: str, tmp_path) -> None:
     large(mpi, what, "commons", tmp_path)
 
 
+@pytest.mark.parametrize("mpi", [MPICH, INTEL], ids=lambda mpi: mpi.name)
+def test_large_elements_that_only_the_mpi_packs(mpi: Mpi, tmp_path) -> None:
+    large(mpi, "opaque", "commons", tmp_path)
+
+
 @pytest.mark.parametrize("rung", ["cma", "bounce"])
 def test_large_forms_without_the_commons(rung: str, tmp_path) -> None:
     large(MPICH, "displacements", rung, tmp_path)

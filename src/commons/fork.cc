@@ -215,7 +215,7 @@ bool make_private(std::byte* at, std::size_t offset, std::size_t bytes) {
 
 void become_exclusive() {
   const os::Uncancelled uncancelled;
-  const os::Unhooked unhooked;
+  os::go_past_hooks();
   heap.extents.settle();
   if (heap.mode.load(std::memory_order_relaxed) == Mode::shared) {
     const bool have_file = os::refers_to(heap.fd, heap.file);

@@ -61,19 +61,27 @@ std::byte* address(std::uint64_t page) { return heap.base + page * page_bytes; }
 
 // A run of the file's pages among private ones is a mapping of its own, of which a process has some
 // 65 000, mostly for others.
-constexpr std::int32_t most_runs = 8192;
+constexpr std::uint32_t most_runs = 8192;
+constexpr std::uint32_t refusals_per_count = 1024;
 
-bool may_have_more_runs() {
-  return heap.file_runs.load(std::memory_order_relaxed) < most_runs &&
-         os::refers_to(heap.fd, heap.file);
+std::uint32_t count_runs() {
+  std::uint32_t runs = 0;
+  const std::uint64_t pages = detail::bytes.load(std::memory_order_relaxed) / page_bytes;
+  (void)heap.in_file.for_each_run(0, pages, true, [&runs](auto, auto) { return ++runs > 0; });
+  return runs;
 }
-// The runs are `sign` more, as these pages become the file's or private: one, unless they lie
-// beside runs. Of two threads that give neighbours back at the same moment each may see the other's
-// as they were: then it is one too many, or too few.
-void count_runs(std::uint64_t first, std::uint64_t end, std::int32_t sign) {
-  const bool before = heap.in_file.any(first - 1, first);  // page 0 is in no block
-  const bool behind = end < heap.extents.pages() && heap.in_file.any(end, end + 1);
-  heap.file_runs.fetch_add(sign * (1 - int{before} - int{behind}), std::memory_order_relaxed);
+
+// Before each run that is made. What was asked so often that there might be too many is counted:
+// runs may have joined others, or be gone.
+bool may_make_run() {
+  const std::uint32_t asked = heap.runs_asked.fetch_add(1, std::memory_order_relaxed);
+  if (asked >= most_runs) {
+    if ((asked - most_runs) % refusals_per_count != 0) return false;
+    const std::uint32_t runs = std::min(count_runs(), most_runs);
+    heap.runs_asked.store(runs + 1, std::memory_order_relaxed);
+    if (runs == most_runs) return false;
+  }
+  return os::refers_to(heap.fd, heap.file);
 }
 
 // Puts the file's pages, as they are, in the place of private ones.
@@ -81,7 +89,6 @@ bool map_file(std::uint64_t first, std::uint64_t end) {
   if (!os::replace_shared(heap.fd, first * page_bytes, address(first), (end - first) * page_bytes))
     return false;
   heap.in_file.set(first, end);
-  count_runs(first, end, 1);
   heap.file_pages.fetch_add(end - first, std::memory_order_relaxed);
   return true;
 }
@@ -134,7 +141,7 @@ bool move(std::uint64_t first, std::uint64_t end) {
 bool move_all(std::uint64_t first, std::uint64_t end) {
   constexpr std::uint64_t piece = huge_page_bytes / page_bytes;
   return heap.in_file.for_each_run(first, end, false, [](std::uint64_t at, std::uint64_t behind) {
-    if (!may_have_more_runs()) return false;
+    if (!may_make_run()) return false;
     for (std::uint64_t next = 0; at < behind; at = next) {
       next = std::min(behind, round_down(at, piece) + piece);
       if (!move(at, next)) return false;
@@ -222,8 +229,7 @@ bool share_new(PageIndex block, std::uint32_t pages) {
       block, std::uint64_t{block} + pages, false, [](std::uint64_t first, std::uint64_t end) {
         // Some of those who keep what is registered with a network hear of madvise, not of mmap.
         const std::size_t bytes = (end - first) * page_bytes;
-        return may_have_more_runs() && os::drop_private(address(first), bytes) &&
-               map_file(first, end);
+        return may_make_run() && os::drop_private(address(first), bytes) && map_file(first, end);
       });
 }
 
@@ -240,7 +246,6 @@ bool drop(PageIndex first, std::uint32_t pages) {
     if (!os::replace_private(address(at), bytes, true)) return true;
     heap.in_file.clear(at, behind);
     heap.file_pages.fetch_sub(behind - at, std::memory_order_relaxed);
-    count_runs(at, behind, -1);
     return true;
   };
   return heap.in_file.for_each_run(first, end, false, drop_private) &&

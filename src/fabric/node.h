@@ -53,7 +53,7 @@ class NodeProvider : public Peers {
   // (one that locks a window of this rank, say).
   static constexpr std::int64_t longest_nap_with_upkeep_ns = 1'000'000;
   static constexpr std::int64_t polls_per_upkeep = 32;
-  // At peers that may be gone: for who spins longer than usual (TUTTI_SPIN).
+  // How often a rank that spins long (TUTTI_SPIN) looks for peers that are gone.
   static constexpr std::int64_t polls_per_look = 2048 * polls_per_upkeep;
 
   // Polls until the condition holds, then yields, then sleeps. False when the wait is in vain. How

@@ -2,7 +2,6 @@
 #include "mpi/call_buffers.h"
 
 #include <algorithm>
-#include <climits>
 
 namespace tutti::mpi {
 

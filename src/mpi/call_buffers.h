@@ -4,7 +4,6 @@
 // temporary.
 #pragma once
 
-#include <climits>
 #include <cstdlib>
 #include <deque>
 #include <memory>

@@ -54,34 +54,30 @@ bool add_typed(Front<H>& front, CallBuffers<H>& buffers, const void* base, const
   return true;
 }
 
-// Whether what this rank sends itself lies where it is to be received. In a Gather or Scatter the
-// root alone may find that, and MPICH looks where it would lie without gaps: of elements with gaps
-// it refuses nothing.
-template <class H>
-[[gnu::always_inline]] inline bool stays(const Call<H>& call) {
-  if (call.out.empty() || call.in.empty()) return false;
+// Whether an MPI that looks for it finds that what this rank sends itself lies where it is to be
+// received: `one` is the buffer of that block alone, and it is `place(rank)` elements behind the
+// beginning of `all`. MPICH takes it for this that elements have no gaps. Others do not see what
+// this rank finds, so it may be found only where the MPI does, and refuses the call.
+template <class H, class Place>
+[[nodiscard, gnu::always_inline]] inline bool stays(const Call<H>& call, const CallBuffers<H>& own,
+                                                    const void* one, Count count,
+                                                    const CallBuffers<H>& others, const void* all,
+                                                    Place place) {
+  if (!call.alike || own.empty() || others.empty()) return false;
+  const coll::Block& mine = own.blocks()[0];
   const auto me = static_cast<std::size_t>(call.rank);
-  const coll::Block &sent = call.out.block_of(me), &received = call.in.block_of(me);
-  if (sent.address != received.address || sent.bytes == 0) return false;
-  const bool has_gaps = sent.layout != nullptr || received.layout != nullptr ||
-                        call.out.is_special() || call.in.is_special();
-  return !(has_gaps && coll::is_rooted(call.collective));
-}
-
-// The same of buffers that are one, whose counts and types are the same arrays: whatever they hold.
-template <class H>
-bool refuses_one_buffer(Front<H>& front, const Call<H>& call, const void* send, const void* recv) {
-  return call.alike && send == recv && send != nullptr &&
-         front.arguments.refuses_alias(call.collective, false);
+  if (mine.address != others.block_of(me).address || mine.bytes == 0) [[likely]]
+    return false;
+  const auto element_bytes = static_cast<Count>(mine.bytes) / count;
+  return one == static_cast<const std::byte*>(all) + place(call.rank) * element_bytes;
 }
 
 template <class H>
-[[gnu::always_inline]] inline bool move(Front<H>& front, Call<H>& call, int root,
-                                        std::size_t bytes) {
+[[gnu::always_inline]] inline bool move(Front<H>& front, Call<H>& call, int root, std::size_t bytes,
+                                        bool stays) {
   if (call.out.has_null() || call.in.has_null()) [[unlikely]]
     return false;
-  if (call.alike && stays(call) && front.arguments.refuses_alias(call.collective, false))
-      [[unlikely]]
+  if (stays && front.arguments.refuses_alias(call.collective, false)) [[unlikely]]
     return false;
   call.work.root = root;
   const bool with_devices = devices::present();
@@ -113,10 +109,10 @@ bool are_same(Word one, Word other) {
   return handle_from<H>(one) == handle_from<H>(other);
 }
 
-template <class H, class Add>
+template <class H, class Add, class Place>
 [[gnu::always_inline]] inline bool prepare_gather(Front<H>& front, Call<H>& call, const void* send,
                                                   Count send_count, H send_type, const void* recv,
-                                                  int root, Add add_in) {
+                                                  int root, Add add_in, Place place) {
   const bool even = call.collective == Collective::gather;
   if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (!front.is_member(call, root)) return false;
@@ -129,13 +125,14 @@ template <class H, class Add>
     return false;
   const std::size_t bytes = even ? (at_root ? call.in : call.out).blocks()[0].bytes : 0;
   if (even && bytes == 0) return front.move_nothing(call);
-  return move(front, call, root, bytes);
+  return move(front, call, root, bytes,
+              stays(call, call.out, send, send_count, call.in, recv, place));
 }
 
-template <class H, class Add>
+template <class H, class Add, class Place>
 [[gnu::always_inline]] inline bool prepare_scatter(Front<H>& front, Call<H>& call, Add add_out,
                                                    const void* send, void* recv, Count recv_count,
-                                                   H recv_type, int root) {
+                                                   H recv_type, int root, Place place) {
   const bool even = call.collective == Collective::scatter;
   if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (!front.is_member(call, root)) return false;
@@ -148,13 +145,15 @@ template <class H, class Add>
     return false;
   const std::size_t bytes = even ? (at_root ? call.out : call.in).blocks()[0].bytes : 0;
   if (even && bytes == 0) return front.move_nothing(call);
-  return move(front, call, root, bytes);
+  return move(front, call, root, bytes,
+              stays(call, call.in, recv, recv_count, call.out, send, place));
 }
 
-template <class H, class Add>
+template <class H, class Add, class Place>
 [[gnu::always_inline]] inline bool prepare_allgather(Front<H>& front, Call<H>& call,
                                                      const void* send, Count send_count,
-                                                     H send_type, const void* recv, Add add_in) {
+                                                     H send_type, const void* recv, Add add_in,
+                                                     Place place) {
   const bool even = call.collective == Collective::allgather;
   if (!front.find_team(call) || recv == front.native.in_place) return false;
   if (!add_in(front, call.in, call.size)) return false;
@@ -162,7 +161,9 @@ template <class H, class Add>
   if (send != front.native.in_place && !add_evenly(front, call.out, send, send_count, send_type, 1))
     return false;
   if (bytes == 0) return front.move_nothing(call);
-  if (send != front.native.in_place) return move(front, call, 0, bytes);
+  if (send != front.native.in_place)
+    return move(front, call, 0, bytes,
+                stays(call, call.out, send, send_count, call.in, recv, place));
   if (!settle_in_place(front, call)) return false;
   const auto me = static_cast<std::size_t>(call.rank);
   call.work = {.count = bytes, .out = call.in.blocks().subspan(me, 1), .in = call.in.blocks()};
@@ -176,12 +177,10 @@ template <class H, class AddOut, class AddIn>
   const bool even = call.collective == Collective::alltoall;
   if (!(even ? front.find_team(call) : front.find_listing_team(call))) return false;
   if (recv == front.native.in_place || !add_in(front, call.in, call.size)) return false;
-  if (!even && refuses_one_buffer(front, call, send, recv)) [[unlikely]]
-    return false;
   const std::size_t bytes = even ? call.in.blocks()[0].bytes : 0;
   if (send != front.native.in_place && !add_out(front, call.out, call.size)) return false;
   if (even && bytes == 0) return front.move_nothing(call);
-  if (send != front.native.in_place) return move(front, call, 0, bytes);
+  if (send != front.native.in_place) return move(front, call, 0, bytes, call.alike && send == recv);
   if (!settle_in_place(front, call)) return false;
   if (call.size == 1) return true;  // and unpacks what it has packed
   call.work = {.count = bytes, .in_place = true, .out = call.in.blocks(), .in = call.in.blocks()};
@@ -194,10 +193,11 @@ int gather(const void* send, N send_count, Word send_type, void* recv, N recv_co
   const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
+  const auto place = [&](int rank) { return Count{rank} * recv_count; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_gather(front, call, send, send_count, handle_from<H>(send_type), recv, root,
-                          add_in);
+                          add_in, place);
   };
   if (const int code = Front<H>::enter(Collective::gather, comm, prepare, request...); code != left)
     return code;
@@ -213,10 +213,11 @@ int gatherv(const void* send, N send_count, Word send_type, void* recv, const N*
   const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
+  const auto place = [&](int rank) -> Count { return displacements[rank]; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
     return prepare_gather(front, call, send, send_count, handle_from<H>(send_type), recv, root,
-                          add_in);
+                          add_in, place);
   };
   if (const int code = Front<H>::enter(Collective::gatherv, comm, prepare, request...);
       code != left)
@@ -235,10 +236,11 @@ int scatter(const void* send, N send_count, Word send_type, void* recv, N recv_c
   const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_evenly(front, out, send, send_count, handle_from<H>(send_type), members);
   };
+  const auto place = [&](int rank) { return Count{rank} * send_count; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
     return prepare_scatter(front, call, add_out, send, recv, recv_count, handle_from<H>(recv_type),
-                           root);
+                           root, place);
   };
   if (const int code = Front<H>::enter(Collective::scatter, comm, prepare, request...);
       code != left)
@@ -255,10 +257,11 @@ int scatterv(const void* send, const N* counts, const D* displacements, Word sen
   const auto add_out = [&](Front<H>& front, CallBuffers<H>& out, int members) TUTTI_INLINE {
     return add_listed(front, out, send, counts, displacements, handle_from<H>(send_type), members);
   };
+  const auto place = [&](int rank) -> Count { return displacements[rank]; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
     return prepare_scatter(front, call, add_out, send, recv, recv_count, handle_from<H>(recv_type),
-                           root);
+                           root, place);
   };
   if (const int code = Front<H>::enter(Collective::scatterv, comm, prepare, request...);
       code != left)
@@ -277,10 +280,11 @@ int allgather(const void* send, N send_count, Word send_type, void* recv, N recv
   const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_evenly(front, in, recv, recv_count, handle_from<H>(recv_type), members);
   };
+  const auto place = [&](int rank) { return Count{rank} * recv_count; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type) && send_count == recv_count;
-    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv,
-                             add_in);
+    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv, add_in,
+                             place);
   };
   if (const int code = Front<H>::enter(Collective::allgather, comm, prepare, request...);
       code != left)
@@ -297,10 +301,11 @@ int allgatherv(const void* send, N send_count, Word send_type, void* recv, const
   const auto add_in = [&](Front<H>& front, CallBuffers<H>& in, int members) TUTTI_INLINE {
     return add_listed(front, in, recv, counts, displacements, handle_from<H>(recv_type), members);
   };
+  const auto place = [&](int rank) -> Count { return displacements[rank]; };
   const auto prepare = [&](Front<H>& front, Call<H>& call) TUTTI_INLINE {
     call.alike = are_same<H>(send_type, recv_type);
-    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv,
-                             add_in);
+    return prepare_allgather(front, call, send, send_count, handle_from<H>(send_type), recv, add_in,
+                             place);
   };
   if (const int code = Front<H>::enter(Collective::allgatherv, comm, prepare, request...);
       code != left)

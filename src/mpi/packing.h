@@ -35,30 +35,31 @@ class Packable {
   int pack(void* raw, Count bytes, H comm, Count* packed = nullptr) const {
     Count position = 0;
     int code = 0;
-    if (is_small(bytes)) {
+    if (bytes > INT_MAX) {
+      need_large_forms(bytes);
+      code = native_.pack_c(address_, count_, type_, raw, bytes, &position, comm);
+    } else {
       int small = 0;
       const auto room = static_cast<int>(bytes);
       code = native_.pack(address_, count_, type_, raw, room, &small, comm);
       position = small;
-    } else {
-      code = native_.pack_c(address_, count_, type_, raw, bytes, &position, comm);
     }
     if (packed != nullptr) *packed = position;
     return code;
   }
   int unpack(const void* raw, Count bytes, H comm) const {
-    Count position = 0;
-    if (!is_small(bytes))
+    if (bytes > INT_MAX) {
+      need_large_forms(bytes);
+      Count position = 0;
       return native_.unpack_c(raw, bytes, &position, address_, count_, type_, comm);
-    int small = 0;
-    return native_.unpack(raw, static_cast<int>(bytes), &small, address_, count_, type_, comm);
+    }
+    int position = 0;
+    return native_.unpack(raw, static_cast<int>(bytes), &position, address_, count_, type_, comm);
   }
 
  private:
-  // Others need what only MPI-4 has.
-  [[nodiscard]] bool is_small(Count bytes) const {
-    if (bytes <= INT_MAX) return true;
-    if (native_.pack_c != nullptr && native_.unpack_c != nullptr) return false;
+  void need_large_forms(Count bytes) const {
+    if (native_.pack_c != nullptr && native_.unpack_c != nullptr) return;
     log::fatal(
         "%lld bytes are more than this MPI packs at once of a datatype that only it can "
         "(MPI_Type_create_darray, or one of very many parts); one that has MPI_Pack_c does",

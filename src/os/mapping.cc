@@ -42,8 +42,7 @@ constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
 }  // namespace
 
-Unhooked::Unhooked() { unhooked.store(true, std::memory_order_relaxed); }
-Unhooked::~Unhooked() { unhooked.store(false, std::memory_order_relaxed); }
+void go_past_hooks() { unhooked.store(true, std::memory_order_relaxed); }
 
 void* map_private(std::size_t bytes) {
   void* result = map(nullptr, bytes, readable_writable, anonymous, -1);
@@ -132,6 +131,9 @@ void unmap(void* at, std::size_t bytes) {
 // have closed and reused for a file of its own; and the registration caches of MPI libraries hook
 // madvise, so that they forget the pages.
 bool drop_shared(void* at, std::size_t bytes) { return advise(at, bytes, MADV_REMOVE) == 0; }
+bool hide_from_children(void* at, std::size_t bytes) {
+  return advise(at, bytes, MADV_DONTFORK) == 0;
+}
 bool drop_private(void* at, std::size_t bytes) { return advise(at, bytes, MADV_DONTNEED) == 0; }
 
 bool unlock(void* at, std::size_t bytes) {

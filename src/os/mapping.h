@@ -11,16 +11,10 @@ namespace tutti::os {
 // Where huge pages are given to shared memory, an address and its offset must agree modulo one.
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-// While there is one, these functions go to the kernel itself, past the hooks that libraries of
-// networks put into the C library's. For a child that was just forked: such a hook may wait for a
-// lock that a thread had which the child does not have.
-class Unhooked {
- public:
-  Unhooked();
-  ~Unhooked();
-  Unhooked(const Unhooked&) = delete;
-  Unhooked& operator=(const Unhooked&) = delete;
-};
+// From now on these functions go to the kernel itself, past the hooks that libraries of networks
+// put into the C library's. For a forked child: such a hook may wait for a lock that a thread had
+// which the child does not have. The child cannot use the network that is to hear of its memory.
+void go_past_hooks();
 
 // Zeroed memory of this process alone, which costs pages only where it is touched and is left out
 // of core dumps.
@@ -54,6 +48,9 @@ void populate_shared(void* at, std::size_t bytes);
 [[nodiscard]] bool move_mapping(void* from, void* to, std::size_t bytes);
 
 void unmap(void* at, std::size_t bytes);
+
+// A child that is forked has nothing there. False: the kernel refused.
+[[nodiscard]] bool hide_from_children(void* at, std::size_t bytes);
 
 // Gives the pages back; they read as zeros afterwards. drop_shared() frees them in the file too,
 // for every process that has mapped it.

@@ -42,15 +42,15 @@ void Window::unmap() {
   std::byte* const base = std::exchange(base_, nullptr);
   open_.store(0, std::memory_order_relaxed);
   // In a child there may be something else by now.
-  if (base != nullptr && (owner_ == 0 || owner_ == ::getpid())) ::munmap(base, bytes_);
+  if (base != nullptr && (owner_ == 0 || owner_ == ::getpid())) os::unmap(base, bytes_);
 }
 
 void Window::keep_from_children() {
-  if (::madvise(base_, bytes_, MADV_DONTFORK) == 0) owner_ = ::getpid();
+  if (hide_from_children(base_, bytes_)) owner_ = ::getpid();
 }
 
 void Window::forget() const {
-  if (base_ != nullptr) (void)::madvise(base_, open_.load(), MADV_DONTNEED);
+  if (base_ != nullptr) (void)drop_private(base_, open_.load());
 }
 
 void Window::end(bool accessible) {
@@ -62,7 +62,7 @@ void Window::end(bool accessible) {
   if (!replace_with_zeros(base_, open) || !replace_private(base_ + open, bytes_ - open, false))
     return log::info("what a rank that has gone had shared stays: no address space");
   (void)::munlock(base_, bytes_);  // what is inaccessible counts as well
-  if (owner_ != 0) (void)::madvise(base_, bytes_, MADV_DONTFORK);
+  if (owner_ != 0) (void)hide_from_children(base_, bytes_);
 }
 
 void Window::open_more(std::size_t end) const {

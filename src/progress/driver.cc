@@ -30,6 +30,8 @@ constexpr std::int64_t doze_ns = 16'000'000;
 constexpr int dedicated_yields = 20'000;
 // One round in so many looks whether peers are alive, for which it asks the kernel.
 constexpr int rounds_per_look = 8;
+// Of a rank that still polls, which soon yields unless TUTTI_SPIN says otherwise.
+constexpr std::int64_t polls_per_look = 65536;
 // Yields of a waiting rank whose thread has a core of its own, before it sleeps.
 constexpr std::int64_t served_yields = 2;
 // Polls of a waiting rank that asks for messages, before it yields: each is a call of the MPI.
@@ -275,9 +277,11 @@ void Driver::Wait::drive_or_wait(bool may_sleep) {
   const bool all_finished = driver_.unfinished_.load(std::memory_order_relaxed) == 0;
   const bool sleeps = may_sleep && !all_finished && would_sleep();
   wait_set_.words.clear();
+  const bool looks = yields_ % rounds_per_look == rounds_per_look - 1 ||
+                     polls_ % polls_per_look == polls_per_look - 1;
   bool moved = false, elsewhere = false, asks = false;
   if (driver_.driving_.try_lock()) {
-    moved = driver_.round(Executor::rank, yields_ % rounds_per_look == rounds_per_look - 1);
+    moved = driver_.round(Executor::rank, looks);
     elsewhere = driver_.elsewhere_ > 0;
     asks = driver_.asking_ > 0;
     if (!moved && sleeps && !asks) (void)driver_.make(wait_set_);

@@ -28,6 +28,7 @@ long hook(long number, Arguments... arguments) {
 }
 
 int parent_waits[2], thread_waits[2];
+char statics[4 << 20];  // which move into the file, too
 
 void* hold(void*) {
   pthread_mutex_lock(&hooks);
@@ -67,17 +68,26 @@ int main(int argc, char**) {
   auto* block = static_cast<char*>(std::malloc(bytes));
   CHECK(block != nullptr && lies_in_commons(block) == !is_private);
   CHECK(hooked > 0);  // else nothing is tested
+  CHECK(is_private || lies_in_commons(statics + sizeof statics / 2));
   std::memset(block, 7, bytes);
+  std::memset(statics, 8, sizeof statics);
   pthread_t holder;
   char byte = 0;
   CHECK(pipe(parent_waits) == 0 && pipe(thread_waits) == 0);
   CHECK(pthread_create(&holder, nullptr, hold, nullptr) == 0);
   CHECK(read(parent_waits[0], &byte, 1) == 1);
+  const long before = hooked;
   const pid_t child = fork();
   if (child == 0) {
-    bool same = !lies_in_commons(block);
+    alarm(20);
+    bool same = !lies_in_commons(block) && !lies_in_commons(statics + sizeof statics / 2);
     for (std::size_t i = 0; i < bytes; ++i) same = same && block[i] == 7;
-    _exit(same ? 0 : 1);
+    for (const char each : statics) same = same && each == 8;
+    std::free(block);
+    block = static_cast<char*>(std::malloc(30 * bytes));
+    std::memset(block, 9, 30 * bytes);
+    std::free(block);
+    _exit(same && hooked == before ? 0 : 1);
   }
   CHECK(write(thread_waits[1], &byte, 1) == 1);
   int status = 0;

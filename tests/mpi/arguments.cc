@@ -111,14 +111,28 @@ int main(int argc, char**) {
     MPI_Datatype gapped;
     MPI_Type_vector(2, 1, 2, MPI_INT, &gapped);
     MPI_Type_commit(&gapped);
-    if (has_roots && n == 1)
-      try_both(
-          "gather with gaps" + what,
-          [&] { return MPI_Gather(x + 3 * rank, 1, gapped, x, 1, gapped, size - 1, comm); },
-          [&](MPI_Request* r) {
-            return MPI_Igather(x + 3 * rank, 1, gapped, x, 1, gapped, size - 1, comm, r);
-          });
+    MPI_Datatype spaced;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
+    MPI_Type_commit(&spaced);
+    for (const int root : {0, size - 1})
+      for (const int ints : {2, 3}) {
+        const MPI_Datatype each = ints == 2 ? spaced : gapped;
+        if (!has_roots || n != 1) continue;
+        const std::string where = " with gaps to " + std::to_string(root) + what;
+        try_both(
+            "gather" + where,
+            [&] { return MPI_Gather(x + ints * rank, 1, each, x, 1, each, root, comm); },
+            [&](MPI_Request* r) {
+              return MPI_Igather(x + ints * rank, 1, each, x, 1, each, root, comm, r);
+            });
+      }
+    int* const own = rank == 0 ? x + 100 : x + 3 * rank;
+    try_both(
+        "allgather with gaps" + what,
+        [&] { return MPI_Allgather(own, 1, gapped, x, 1, gapped, comm); },
+        [&](MPI_Request* r) { return MPI_Iallgather(own, 1, gapped, x, 1, gapped, comm, r); });
     MPI_Type_free(&gapped);
+    MPI_Type_free(&spaced);
     try_both(
         "allgather" + what, [&] { return MPI_Allgather(at(place), n, type, x, n, type, comm); },
         [&](MPI_Request* r) { return MPI_Iallgather(at(place), n, type, x, n, type, comm, r); });
@@ -165,17 +179,26 @@ int main(int argc, char**) {
     // This rank sends itself nothing of it.
     std::vector<int> some(static_cast<std::size_t>(size), n);
     some[static_cast<std::size_t>(rank)] = 0;
-    if (size == 2)
-      try_both(
-          "alltoallv, same, nothing to itself" + many,
-          [&] {
-            return MPI_Alltoallv(x, some.data(), places.data(), type, x, some.data(), places.data(),
-                                 type, comm);
-          },
-          [&](MPI_Request* r) {
-            return MPI_Ialltoallv(x, some.data(), places.data(), type, x, some.data(),
-                                  places.data(), type, comm, r);
-          });
+    try_both(
+        "alltoallv, same, nothing to itself" + many,
+        [&] {
+          return MPI_Alltoallv(x, some.data(), places.data(), type, x, some.data(), places.data(),
+                               type, comm);
+        },
+        [&](MPI_Request* r) {
+          return MPI_Ialltoallv(x, some.data(), places.data(), type, x, some.data(), places.data(),
+                                type, comm, r);
+        });
+    try_both(
+        "alltoallw, same, nothing to itself" + many,
+        [&] {
+          return MPI_Alltoallw(x, some.data(), bytes.data(), types.data(), x, some.data(),
+                               bytes.data(), types.data(), comm);
+        },
+        [&](MPI_Request* r) {
+          return MPI_Ialltoallw(x, some.data(), bytes.data(), types.data(), x, some.data(),
+                                bytes.data(), types.data(), comm, r);
+        });
     // MPI_IN_PLACE where it means nothing.
     void* const here = MPI_IN_PLACE;
     try_both(
@@ -228,6 +251,12 @@ int main(int argc, char**) {
                                                    places.data(), MPI_INT, 0, MPI_COMM_NULL));
   report("scatterv on no communicator", MPI_Scatterv(x, counts.data(), places.data(), MPI_INT,
                                                      x + 100, 1, MPI_INT, 0, MPI_COMM_NULL));
+  MPI_Request request = MPI_REQUEST_NULL;
+  report("igatherv on no communicator",
+         MPI_Igatherv(x, 1, MPI_INT, x + 100, counts.data(), places.data(), MPI_INT, 0,
+                      MPI_COMM_NULL, &request));
+  static MPI_Comm no_comm;
+  report("bcast on a communicator never set", MPI_Bcast(x, 1, MPI_INT, 0, no_comm));
   std::printf("rank %d: told %d times\n", rank, told);
   for (MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF})
     MPI_Comm_set_errhandler(each, MPI_ERRORS_RETURN);

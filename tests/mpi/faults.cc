@@ -186,6 +186,16 @@ int started_killed() {
   }
 }
 
+int started_left() {
+  MPI_Request request;
+  for (int i = 0; i < 20; ++i) {
+    if (rank == 1 && i == 19) _exit(0);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  return 0;
+}
+
 // Rank 0 broadcasts, the others reduce.
 int started_mismatched() {
   int in = 1, out = 0;
@@ -415,6 +425,7 @@ int main(int argc, char** argv) {
   if (what == "finalized") return finalized();
   if (what == "selfish") result = selfish();
   if (what == "started_killed") result = started_killed();
+  if (what == "started_left") result = started_left();
   if (what == "started_mismatched") result = started_mismatched();
   if (what == "started_returned") result = started_returned();
   if (what == "started_truncated") result = truncated(true);

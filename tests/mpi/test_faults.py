@@ -56,14 +56,15 @@ def test_a_killed_rank_ends_the_job_with_its_name(mpi: Mpi, rung: str, tmp_path)
 
 # The other launchers end the job silently, and at times before anybody could notice. Two ranks have
 # a core each, and may spin for hours.
+@pytest.mark.parametrize("what", ["left", "started_left"])
 @pytest.mark.parametrize("ranks, spin", [(3, 2000), (2, 10**15)])
-def test_a_rank_that_leaves_is_named(ranks: int, spin: int, tmp_path) -> None:
+def test_a_rank_that_leaves_is_named(what: str, ranks: int, spin: int, tmp_path) -> None:
     report = tmp_path / "report.json"
     options = {"TUTTI_REPORT": str(report), "TUTTI_SPIN": str(spin)}
-    result = faults(OPENMPI, ranks, "left", options, timeout_s=60)
+    result = faults(OPENMPI, ranks, what, options, timeout_s=60)
     assert result.returncode != 0
     assert re.search(
-        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_Barrier",
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_I?[Bb]arrier",
         result.stdout + last_words(report),
     ), result.stdout
 

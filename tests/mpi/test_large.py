@@ -36,6 +36,14 @@ def test_large_elements_that_only_the_mpi_packs(mpi: Mpi, tmp_path) -> None:
     large(mpi, "opaque", "commons", tmp_path)
 
 
+def test_large_elements_that_an_mpi_cannot_pack() -> None:
+    if why := why_too_little(6):
+        pytest.skip(why)
+    result = OPENMPI.run(2, [str(OPENMPI.compile("large.cc")), "opaque"], {})
+    assert result.returncode != 0
+    assert "bytes are more than this MPI packs at once of a datatype" in result.stdout
+
+
 @pytest.mark.parametrize("rung", ["cma", "bounce"])
 def test_large_forms_without_the_commons(rung: str, tmp_path) -> None:
     large(MPICH, "displacements", rung, tmp_path)

@@ -70,26 +70,36 @@ TEST_F(CommonsSharing, WhenUsedOften) {
   EXPECT_EQ(heap.file_pages.load() * page_bytes, stats().in_file);
 }
 
-// So that a long run does not come to the most that there may be.
-TEST_F(CommonsSharing, RunsAreCountedAsTheyComeAndGo) {
+// Of pages of the file, that is, of which there may be some thousand at once.
+TEST_F(CommonsSharing, RunsThatAreGoneDoNotCount) {
   constexpr std::size_t bytes = 128 * kib;
-  const std::int32_t before = heap.file_runs.load();
-  std::vector<unsigned char*> blocks(50);
-  for (int round = 0; round < 3; ++round) {
+  std::vector<unsigned char*> blocks(200);
+  for (int round = 0; round < 60; ++round) {
     for (unsigned char*& block : blocks) block = take_as_malloc(bytes);
-    for (const std::size_t first : {0u, 1u})
-      for (std::size_t i = first; i < blocks.size(); i += 2)
-        ASSERT_NE(offer_often(blocks[i], bytes), nullptr);
-    std::int32_t runs = 0;
-    (void)heap.in_file.for_each_run(0, heap.accessible_bytes / page_bytes, true, [&](auto, auto) {
-      ++runs;
-      return true;
-    });
-    EXPECT_EQ(heap.file_runs.load(), runs);
+    for (unsigned char* block : blocks) ASSERT_NE(offer_often(block, bytes), nullptr) << round;
     for (unsigned char* block : blocks) release(block);
     trim();
   }
-  EXPECT_EQ(heap.file_runs.load(), before);
+}
+TEST_F(CommonsSharing, RunsThatAreThereDo) {
+  std::vector<unsigned char*> blocks(2 * 8192 + 200);
+  for (unsigned char*& block : blocks) block = take_as_malloc(16 * kib);
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < blocks.size(); i += 2) {
+    const bool is_there = offer_often(blocks[i], 16 * kib) != nullptr;
+    if (is_there != (moved < 8192)) FAIL() << "of " << moved;
+    moved += is_there;
+  }
+  EXPECT_EQ(moved, 8192u);
+  for (unsigned char* block : blocks) release(block);
+  trim();
+  bool is_there = false;  // it is not counted at each refusal
+  for (int i = 0; i < 1024 && !is_there; ++i) {
+    unsigned char* block = take_as_malloc(mib);
+    is_there = offer_often(block, mib) != nullptr;
+    release(block);
+  }
+  EXPECT_TRUE(is_there);
 }
 
 TEST_F(CommonsSharing, NothingIsInTheFileBefore) {

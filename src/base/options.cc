@@ -69,21 +69,6 @@ const char* keep(const char* text) {
   return std::strcpy(kept[used++], text);
 }
 
-template <class T>
-void read(T& value, const char* option, const char* fallback) {
-  char name[max_name];
-  (void)parse(fallback, value);
-  const char* text = std::getenv(environment_name(option, name));
-  if (text == nullptr || !parse(text, value)) return;
-  if constexpr (is_text<T> != 0) value = keep(text);
-}
-
-template <class T>
-bool readable(const char* text) {
-  T ignored{};
-  return parse(text, ignored);
-}
-
 // Options of type Text that are one of a few words.
 struct Choice {
   std::string_view option;
@@ -109,6 +94,22 @@ const char* words_missed(std::string_view option, std::string_view value) {
   for (const Choice& choice : choices)
     if (choice.option == option && !has_word(choice.words, value, ", ")) return choice.words;
   return nullptr;
+}
+
+template <class T>
+void read(T& value, const char* option, const char* fallback) {
+  char name[max_name];
+  (void)parse(fallback, value);
+  const char* text = std::getenv(environment_name(option, name));
+  if (text == nullptr || !parse(text, value)) return;
+  if constexpr (is_text<T> != 0)
+    value = keep(words_missed(option, text) != nullptr ? fallback : text);
+}
+
+template <class T>
+bool readable(const char* text) {
+  T ignored{};
+  return parse(text, ignored);
 }
 
 void check_list(std::string_view option, const char* name, std::string_view value) {

@@ -102,7 +102,7 @@ std::string Roll::absentees(int world_rank, std::span<const int> ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Signature& theirs = signatures[i];
     hosts[static_cast<std::size_t>(ranks[i])] = theirs.host;
-    if (theirs.matches(mine)) continue;
+    if (ranks[i] == world_rank || theirs.matches(mine)) continue;
     const bool none = theirs.host.empty();
     absent.push_back(
         {ranks[i], theirs.host, theirs.pid, none ? "" : "another version, " + theirs.tutti});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/absentees.h"
 
+#include <algorithm>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/node.h"
 #include "job/job.h"
+#include "os/clock.h"
 #include "progress/progress.h"
 
 namespace tutti::mpi {
@@ -35,7 +37,11 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   if (state == job::Roll::State::closed) return some_missing;
   Known all = self, theirs = some_missing;
   const bool asks = state == job::Roll::State::kept;
-  const std::vector<bool> here = asks ? roll.present(near) : std::vector<bool>(near.size(), true);
+  std::vector<bool> here(near.size(), true);
+  if (asks) {
+    here = roll.present(near);
+    look_for_greetings(near, here);
+  }
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
   // Who has greeted has Tutti: what is said after that may take as long as it takes.
   const auto with = [&](std::size_t i, const Known* tell, Known* hear) {
@@ -71,12 +77,28 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   return all;
 }
 
+// A launcher that answers late is taken for one that says no. But it may have told a neighbour in
+// time that this rank is there: that one has greeted, and waits.
+template <class H>
+void Absentees<H>::look_for_greetings(std::span<const int> near, std::vector<bool>& here) {
+  constexpr std::int64_t patience_ns = 500'000'000;
+  const auto is_missing = [&] { return std::ranges::find(here, false) != here.end(); };
+  for (const std::int64_t began_ns = os::now_ns();
+       is_missing() && os::now_ns() - began_ns < patience_ns; std::this_thread::yield())
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      int found = 0;
+      AnyStatus status;
+      if (!here[i] && native_.iprobe(near[i], tag, native_.world, &found, &status) == 0)
+        here[i] = found != 0;
+    }
+}
+
 // Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. Says whom it
 // waits for where there is doubt whether they answer. No receive of the program's is there yet.
 template <class H>
 void Absentees<H>::talk(std::span<const int> ranks, const Known* tell, Known* hear,
                         const Doubt* doubt) {
-  constexpr int tag = 32766, bytes = sizeof(Known);
+  constexpr int bytes = sizeof(Known);
   std::vector<H> sends(ranks.size(), native_.null_request), receives(sends);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (hear != nullptr)

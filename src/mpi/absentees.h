@@ -61,6 +61,7 @@ class Absentees {
   // program without Tutti is likely to have room for.
   using Known = std::uint32_t;
   static constexpr Known some_missing = 0, on_several = 2;
+  static constexpr int tag = 32766;
   [[nodiscard]] static Known both(Known some, Known others) {
     if (some == some_missing || others == some_missing) return some_missing;
     return some == others ? some : on_several;
@@ -70,6 +71,7 @@ class Absentees {
     std::time_t patience_s;
     const char* how;  // what this rank knows of those it waits for
   };
+  void look_for_greetings(std::span<const int> near, std::vector<bool>& here);
   void talk(std::span<const int> ranks, const Known* tell, Known* hear, const Doubt* doubt);
   [[nodiscard]] bool is_over(H* request);
 

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from rig.mpis import INTEL, LIBRARY, MAIN, MPICH, OTHERS, Mpi, end, run_job
+from rig.mpis import INTEL, LIBRARY, MAIN, MPICH, OPENMPI, OTHERS, Mpi, end, run_job
 
 every_mpi = pytest.mark.parametrize("mpi", MAIN + OTHERS, ids=lambda mpi: mpi.name)
 main_mpis = pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
@@ -78,6 +78,16 @@ def test_another_version_is_as_good_as_none(mpi: Mpi, tmp_path: Path) -> None:
     # Each is the first of its own kind.
     assert re.search(r"rank 1 of 2 runs without Tutti \(pid \d+ on \S+: another version, .*X", said)
     assert re.search(r"rank 0 of 2 runs without Tutti \(pid \d+ on \S+: another version", said)
+
+
+# Open MPI 5: it asks through functions that a library behind Tutti may have in PMIx's place.
+def test_a_launcher_that_answers_late() -> None:
+    slow = OPENMPI.compile("late_answers.cc", "-shared", "-fPIC", "-pthread")
+    late = [f"LD_PRELOAD={LIBRARY}:{slow}"]
+    for ranks in ([late, WITH], [WITH, late], [WITH, WITH, late, WITH]):
+        assert "tutti" not in run(OPENMPI, ranks)
+    said = run(OPENMPI, [late, late])
+    assert "rank 1 of 2 runs without Tutti" in said and "ranks 0 and 1" not in said
 
 
 @pytest.mark.parametrize("without", [False, True])

@@ -64,7 +64,8 @@ def test_a_rank_that_leaves_is_named(what: str, ranks: int, spin: int, tmp_path)
     result = faults(OPENMPI, ranks, what, options, timeout_s=60)
     assert result.returncode != 0
     assert re.search(
-        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in MPI_I?[Bb]arrier",
+        r"tutti: rank 1 \(process \d+\) ended while rank [02] was waiting for it in "
+        "MPI_(B|Ib)arrier",
         result.stdout + last_words(report),
     ), result.stdout
 

@@ -53,5 +53,14 @@ TEST(Options, UnknownVariablesAndValuesAreNamed) {
   EXPECT_EQ(said.find("TUTTI_LOG"), std::string::npos) << said;
 }
 
+TEST(Options, AWordThatIsNoneOfThemIsTheDefault) {
+  ::setenv("TUTTI_NODES", "on", 1);
+  ::setenv("TUTTI_ORDER", "rank", 1);
+  ::setenv("TUTTI_CHECK", "Strict", 1);
+  EXPECT_STREQ(options().nodes, "auto");
+  EXPECT_STREQ(options().order, "rank");
+  EXPECT_STREQ(options().check, "usual");
+}
+
 }  // namespace
 }  // namespace tutti

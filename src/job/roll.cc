@@ -15,6 +15,8 @@ namespace {
 // How long a launcher may wait for ranks that have not signed; all have, or never will. By the
 // first ranks decide, the second is for the sentence.
 constexpr int deciding_s = 3, naming_s = 1;
+// A launcher answers many questions one after the other.
+constexpr std::size_t questions_per_s = 256;
 
 }  // namespace
 
@@ -79,7 +81,8 @@ bool Roll::read(std::span<const int> ranks, int patience_s, std::vector<Signatur
 std::vector<bool> Roll::present(std::span<const int> ranks) {
   std::vector<Signature> signatures;
   std::vector<bool> result(ranks.size(), false);
-  if (!read(ranks, deciding_s, signatures)) return result;
+  const int more_s = static_cast<int>(ranks.size() / questions_per_s);
+  if (!read(ranks, deciding_s + more_s, signatures)) return result;
   const Signature mine = Signature::mine();
   for (std::size_t i = 0; i < ranks.size(); ++i) result[i] = signatures[i].matches(mine);
   return result;

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "memory/memory.h"
+#include "os/memfd.h"
 #include "os/os.h"
 
 namespace tutti::memory {
@@ -35,18 +36,17 @@ const char* PeerMemory::map_commons(const Introduction& peer, const Allowed& all
     ::close(fd);  // to touch what a smaller file does not have would be a SIGBUS
     return something_else;
   }
+  std::uint64_t nonce = 0;  // it may lie behind what is mapped
+  const bool is_right = os::read_file_at(fd, peer.mapped_probe - peer.base, &nonce, sizeof nonce) &&
+                        nonce == peer.nonce;
   const std::uint64_t bytes = std::min(peer.bytes, allowed.window_bytes / page_bytes * page_bytes);
-  const std::uint64_t probe_at = peer.mapped_probe - peer.base;
-  const bool mapped = probe_at + page_bytes <= bytes && window_.map(fd, bytes);
+  const bool mapped = is_right && bytes > 0 && window_.map(fd, bytes);
   ::close(fd);
+  if (!is_right) return something_else;
   if (!mapped) return "no address space for the peer's commons";
   window_.keep_from_children();
   base_ = peer.base;
-  const auto* probe = reinterpret_cast<const volatile std::uint64_t*>(
-      map({peer.mapped_probe, Transport::mapped, 1}));
-  if (*probe == peer.nonce) return "";
-  window_.unmap();
-  return something_else;
+  return "";
 }
 
 }  // namespace tutti::memory

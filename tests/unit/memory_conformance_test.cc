@@ -291,6 +291,33 @@ TEST(PeerMemory, OfMoreThanTheAddressSpaceHolds) {
   EXPECT_TRUE(endings.all(0)) << endings.output;
 }
 
+// With little address space for each peer: what was allocated first is reached all the same.
+TEST(PeerMemory, WhereTheProbeLiesBehindWhatIsMapped) {
+  const auto endings = test::fork_ranks(2, [](Rank& self) {
+    constexpr std::size_t window = std::size_t{32} << 20, small = std::size_t{1} << 20;
+    Allowed mapped = allowed("commons");
+    mapped.window_bytes = window;
+    auto* block = static_cast<std::byte*>(commons::allocate(small, 4096, false));
+    RANK_CHECK(block != nullptr && commons::allocate(2 * window, 4096, false) != nullptr);
+    fill_round(self.rank, 0, {block, small});
+    const Introduction mine = introduce(mapped);
+    RANK_CHECK(mine.mapped_probe - mine.base >= window);
+    Introduction all[2];
+    RANK_CHECK(self.world.allgather(&mine, all, sizeof mine));
+    PeerMemory reach;
+    reach.open(all[1 - self.rank], mapped);
+    RANK_CHECK(*reach.why_not(Transport::mapped) == '\0');
+    Transports transports{.ways = {Transport::mapped}};
+    transports.window_bytes = window;
+    const std::byte* theirs = reach.map(swap_cards(self, offer(block, small, transports)));
+    std::vector<std::byte> expected(small);
+    fill_round(1 - self.rank, 0, expected);
+    RANK_CHECK(theirs != nullptr && same_bytes(theirs, expected.data(), small));
+    barrier(self);
+  });
+  EXPECT_TRUE(endings.all(0)) << endings.output;
+}
+
 // Whether the kernel's flags of the mapping that holds `address` name `flag` (proc_pid_smaps(5)).
 bool mapping_has(const void* address, const char* flag) {
   std::FILE* file = std::fopen("/proc/self/smaps", "r");

@@ -54,6 +54,12 @@ def number(word: str) -> int:
     return int(word) if word.isdecimal() and len(word) <= 999 else -1
 
 
+def check_within(option: str, value: float, least: float, most: float) -> None:
+    """Refuses what no command could compute with, such as nan."""
+    if not least <= value <= most:
+        raise UsageError(f"{option} {value:g}: must be from {least:g} to {most:g}")
+
+
 def numbers(option: str, text: str, least: int, most: int) -> list[int]:
     """``2``, ``1,2,4`` or ``32:63``; sorted, each once."""
     found: set[int] = set()

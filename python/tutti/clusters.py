@@ -22,6 +22,7 @@ VECTORS = ("bcast", "reduce", "allreduce", "scan")  # in the others each rank ha
 NETWORKS = ("infiniband", "infiniband-2007", "ethernet")
 LAYOUTS = ("block", "cyclic", "uneven")
 SCHEMES = ("flat", "leaders")
+MOST_TAPER, MOST_LATE_US = 1000, 1e9
 RANKS = 8
 MOST_NODES, MOST_RANKS = 4096, 1 << 17
 # `tutti explain` is to take seconds, and some algorithms have messages for each pair of ranks.
@@ -127,12 +128,12 @@ def _check(asked: Asked) -> None:
     arguments.check_one_of("--layout", asked.layout, LAYOUTS)
     if asked.collective == "scan" and asked.layout == "cyclic":
         raise UsageError("--layout cyclic: a scan over nodes is for ranks that follow each other")
-    if asked.taper < 1:
-        raise UsageError(f"--taper {asked.taper:g}: must be at least 1")
+    arguments.check_within("--taper", asked.taper, 1, MOST_TAPER)
+    arguments.check_within("--late", asked.late_us, 0, MOST_LATE_US)
     if asked.taper > 1 and asked.switch_nodes == 0:
         raise UsageError("--taper is of the links between switches: say --switch N, too")
-    if asked.switch_nodes < 0 or asked.late_us < 0:
-        raise UsageError("--switch and --late must not be negative")
+    if asked.switch_nodes < 0:
+        raise UsageError("--switch must not be negative")
     if asked.collective == "barrier" and asked.bytes:
         raise UsageError("--bytes: a barrier moves none")
 

@@ -49,7 +49,7 @@ def _powers(part: str, text: str) -> list[int]:
 
 
 def _one(word: str, text: str) -> int:
-    match = re.fullmatch(r"(\d+)([KMG]?)", word.strip().upper())
+    match = re.fullmatch(r"(\d{1,18})([KMG]?)", word.strip().upper())
     if not match:
         raise UsageError(
             f"--sizes {text}: '{word}' is no size; write 8, 64K, 4M, a list 8,1K or a range 8:4M"

@@ -150,7 +150,7 @@ def _trace(document: _Object, path: Path) -> Trace:
         cores=names,
         spans=[_moved(span, origin) for span in spans],
         messages=[_moved(message, origin) for message in messages],
-        dropped=document.whole("dropped", 0, 0),
+        dropped=document.whole("dropped", 0, 0, most=LATEST_NS),
         begin=0,
         end=length,
     )

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/base.h"
+#include "os/draft.h"
 
 namespace tutti::mpi {
 namespace {
@@ -39,7 +40,8 @@ void Ledger::left(std::size_t kind, const char* why) {
 
 bool Ledger::write(const char* path, const Run& run, const engine::Account& mine,
                    const engine::Account& all) const {
-  std::FILE* file = std::fopen(path, "we");
+  os::Draft draft(path);
+  std::FILE* const file = draft.file();
   if (file == nullptr) return false;
   std::fprintf(file, "{\"version\":1,\"mpi\":");
   quote(file, run.mpi);
@@ -83,7 +85,7 @@ bool Ledger::write(const char* path, const Run& run, const engine::Account& mine
     quote(file, run.notes[i]);
   }
   std::fputs("]}\n", file);
-  return std::fclose(file) == 0;
+  return draft.finish();
 }
 
 }  // namespace tutti::mpi

@@ -17,6 +17,13 @@
 
 namespace tutti::mpi {
 
+// By another program of the job, of which the report and the trace are.
+template <class H>
+bool Reports<H>::was_spawned() const {
+  H parent{};
+  return native_.comm_get_parent(&parent) == 0 && !native_.is_no_comm(parent);
+}
+
 template <class H>
 void Reports<H>::report() {
   struct Sums {
@@ -25,7 +32,8 @@ void Reports<H>::report() {
     std::uint64_t traces;  // all do what rank 0 was told
   };
   static_assert(sizeof(Sums) % sizeof(std::uint64_t) == 0);
-  const bool traces = world_.rank() == 0 && *options().trace != '\0';
+  const bool spawned = was_spawned();
+  const bool traces = world_.rank() == 0 && *options().trace != '\0' && !spawned;
   const Sums mine{engine::account(), communicators_.leads_host(), traces};
   Sums all{};
   if (native_.small.allreduce(&mine, &all, sizeof all / sizeof(std::uint64_t), native_.uint64,
@@ -39,7 +47,7 @@ void Reports<H>::report() {
     engine::driver().stop();  // what it records is read; not before all are in MPI_Finalize
     write_trace(group, ranks_hosts);
   }
-  if (group.rank != 0) return;
+  if (group.rank != 0 || spawned) return;
   std::vector<const char*> notes;
   if (communicators_.home() == nullptr) notes.push_back("the ranks could not make a node segment");
   write_report(group.size, static_cast<int>(all.hosts), notes, mine.account, all.account);
@@ -47,7 +55,7 @@ void Reports<H>::report() {
 
 template <class H>
 void Reports<H>::report_absentees() {
-  if (absentees_.names().empty()) return;
+  if (absentees_.names().empty() || was_spawned()) return;
   int size = 0;
   native_.comm_size(native_.world, &size);
   const engine::Account mine = engine::account();

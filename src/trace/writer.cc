@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trace/writer.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cinttypes>
 #include <iterator>
 #include <utility>
@@ -34,27 +31,11 @@ std::array<char, 32> text_of_bytes(std::uint64_t bytes) {
   return text;
 }
 
-// Where it is written until it is whole: not for what is no file of its own, a device or a link.
-std::string part_of(const std::string& path) {
-  struct stat found {};
-  return ::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) ? path : path + ".part";
-}
-
 }  // namespace
 
 Writer::Writer(const char* path, int nodes, NameOf name_of)
-    : path_(path),
-      part_(part_of(path_)),
-      nodes_(nodes),
-      name_of_(name_of),
-      file_(path_.empty() ? nullptr : std::fopen(part_.c_str(), "we")) {
+    : nodes_(nodes), name_of_(name_of), draft_(path), file_(draft_.file()) {
   if (file_ != nullptr) std::fputs("{\"version\":1,\"unit\":\"ns\",\n\"spans\":[", file_);
-}
-
-Writer::~Writer() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
-  if (part_ != path_) ::unlink(part_.c_str());
 }
 
 int Writer::number_of(const Source& source, std::uint16_t core) {
@@ -125,12 +106,8 @@ bool Writer::finish(std::uint64_t dropped) {
     comma_ = ",";
   }
   std::fprintf(file_, "],\n\"dropped\":%" PRIu64 "}\n", dropped);
-  const bool written = std::ferror(file_) == 0;
-  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
-  if (part_ == path_) return written && closed;
-  if (written && closed && std::rename(part_.c_str(), path_.c_str()) == 0) return true;
-  ::unlink(part_.c_str());
-  return false;
+  file_ = nullptr;
+  return draft_.finish();
 }
 
 }  // namespace tutti::trace

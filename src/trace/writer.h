@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "os/draft.h"
 #include "trace/ring.h"
 
 namespace tutti::trace {
@@ -21,7 +22,6 @@ class Writer {
   // The file appears under its name when everything is in it. "": there is none. `nodes`: of the
   // job.
   Writer(const char* path, int nodes, NameOf name_of);
-  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -41,10 +41,10 @@ class Writer {
   int number_of(const Source& source, std::uint16_t core);
   void write_what(const Entry& entry);
 
-  std::string path_, part_;
   int nodes_;
   NameOf name_of_;
-  std::FILE* file_;
+  os::Draft draft_;
+  std::FILE* file_;  // its
   std::set<int> cores_;
   bool in_messages_ = false;
   const char* comma_ = "";

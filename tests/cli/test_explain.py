@@ -66,9 +66,10 @@ def test_forced(tutti, tmp_path):
     assert "line is forced, but cannot run this call" in result.out
 
 
-def test_an_algorithm_that_there_is_not(tutti):
-    result = tutti("explain", "allreduce", **USUAL, TUTTI_ALLREDUCE="fast")
-    assert "fast is forced, but no algorithm of a node has that name" in result.out
+@pytest.mark.parametrize("name", ["fast", "[/]"])
+def test_an_algorithm_that_there_is_not(tutti, name):
+    result = tutti("explain", "allreduce", **USUAL, TUTTI_ALLREDUCE=name)
+    assert f"{name} is forced, but no algorithm of a node has that name" in result.out
 
 
 def leaders(tutti: Any, tmp_path: Path, *words: str, **env: str) -> dict[str, Any]:
@@ -152,6 +153,7 @@ def test_costs(tutti, tmp_path):
         (["allreduce", "-n", "5000"], "-n must be from 2 to 4096, not 5000"),
         (["allreduce", "--cores", "0"], "--cores must be from 1 to 4096, not 0"),
         (["allreduce", "--bytes", "many"], "--bytes many: 'many' is no size"),
+        (["allreduce", "--bytes", "9" * 5000], "9' is no size"),
         (["allreduce", "--bytes", "8:64"], "must be one size"),
         (["barrier", "--bytes", "8"], "it moves nothing"),
         (["gatherv", "--bytes", "8"], "no rank knows the others' sizes"),

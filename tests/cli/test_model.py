@@ -145,8 +145,10 @@ def test_the_aggregation_of_another_network(tutti):
             ["--aggregation", "--cores", "8"],
             "--cores is of the split tree: leave it or --aggregation out",
         ),
+        (["--aggregation", "--startup", "nan"], "--startup nan: must be from 1e-06 to 1e+06"),
+        (["--aggregation", "--byte", "0"], "--byte 0: must be from 1e-06 to 1e+06"),
     ],
 )
-def test_options_of_the_other_model(tutti, words, sentence):
+def test_options_that_it_refuses(tutti, words, sentence):
     result = tutti("model", *words)
     assert (result.code, result.out, result.err) == (2, "", f"tutti: {sentence}\n")

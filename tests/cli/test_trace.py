@@ -68,6 +68,8 @@ def test_the_summary_of_a_part(tutti, written):
     assert lines[0].startswith("Ireduce, 2 ranks: 2 us on 3 cores, 3 spans, 1 message")
     assert lines[1] == "3 events had no room: the trace has gaps"
     assert lines[-2].split() == ["all", "cores", "66.7%", "33.3%", "0.0%", "0.0%", "0.0%"]
+    document["dropped"] = 1 << 40  # of a long job
+    assert tutti("trace", written(document)).code == 0
 
 
 @pytest.mark.parametrize(

@@ -78,3 +78,4 @@ def test_spawned(mpi: Mpi, children: str, can_spawn, tmp_path) -> None:
         return
     everywhere = mpi.environment | {"LD_PRELOAD": str(LIBRARY)} | options
     comms(spawning(replace(mpi, environment=everywhere)), "spawned", 3)
+    assert json.loads(report.read_text())["ranks"] == 3  # and not that of the children

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads that record, and the file that is written from it.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -159,12 +160,29 @@ TEST(TraceWriter, WritesTheFormat) {
 }
 
 TEST(TraceWriter, LeavesNothingWhenItDoesNotFinish) {
-  const std::string path = testing::TempDir() + "tutti-trace-" + std::to_string(::getpid());
-  { const trace::Writer writer(path.c_str(), 1, name_of); }
-  EXPECT_NE(::access(path.c_str(), F_OK), 0);
-  EXPECT_NE(::access((path + ".part").c_str(), F_OK), 0);
+  const std::string folder = testing::TempDir() + "tutti-trace-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+  { const trace::Writer writer((folder + "/trace.json").c_str(), 1, name_of); }
+  EXPECT_EQ(::rmdir(folder.c_str()), 0) << "it is empty";
   trace::Writer nowhere("/nope/trace.json", 1, name_of);
   EXPECT_FALSE(nowhere.finish(0));
+}
+
+// As when two jobs end together.
+TEST(TraceWriter, TwoOfOneNameAreWholeEach) {
+  const std::string path = testing::TempDir() + "tutti-traces-" + std::to_string(::getpid());
+  trace::Writer one(path.c_str(), 1, name_of), other(path.c_str(), 1, name_of);
+  const Entry span{.begin = 100, .end = 200, .core = 3};
+  other.add_spans({.rank = 1, .node = 0, .shift_ns = 0}, std::span(&span, 1));
+  EXPECT_TRUE(one.finish(5));
+  const std::string first = content_of(path);
+  EXPECT_TRUE(first.ends_with("\"dropped\":5}\n")) << first;
+  for (int i = 0; i < 1000; ++i)
+    other.add_spans({.rank = 1, .node = 0, .shift_ns = 0}, std::span(&span, 1));
+  EXPECT_EQ(content_of(path), first);
+  EXPECT_TRUE(other.finish(6));
+  EXPECT_TRUE(content_of(path).ends_with("\"dropped\":6}\n"));
+  ::unlink(path.c_str());
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ AGGREGATION, SPLIT_TREE = "Aggregation", "Split tree"
 _aggregation, _tree = in_group(AGGREGATION), in_group(SPLIT_TREE)
 PAPERS, PAPERS_CONSTANT_US = "infiniband-2007", -10  # Mamidala et al. 2007, section 5
 
+LEAST_COST, MOST_COST = 1e-6, 1e6
 LEAST_CORES, MOST_CORES = 2, 1024  # as src/probe/probe.h
 
 
@@ -89,8 +90,8 @@ def aggregated(
     """The figures of a network, of which two may be given."""
     arguments.check_one_of("--network", name, clusters.NETWORKS)
     for option, value in (("--startup", startup_us), ("--byte", byte_ns)):
-        if value is not None and value <= 0:
-            raise UsageError(f"{option} {value:g}: must be more than 0")
+        if value is not None:
+            arguments.check_within(option, value, LEAST_COST, MOST_COST)
     if nodes < 2 or ranks < 1:
         raise UsageError("--nodes must be at least 2, and --ranks at least 1")
     known = clusters.networks()[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from rich.markup import escape
 from rich.table import Table
 
 from tutti.reporters.bench_table import show_time
@@ -41,7 +42,7 @@ def print_table(said: dict[str, Any]) -> None:
     if said["forced"] and said["forced"] != said["chosen"]:
         known = said["forced"] in [row["name"] for row in said["algorithms"]]
         reason = "but cannot run this call" if known else "but no algorithm of a node has that name"
-        out.print(f"{said['forced']} is forced, {reason}")
+        out.print(f"{escape(said['forced'])} is forced, {reason}")
     if len(said["sizes"]) > 1:
         out.print("by size: " + ", ".join(rung(row) for row in said["sizes"]))
     out.print(costs(said["costs"]))
@@ -68,7 +69,7 @@ def print_leaders(said: dict[str, Any]) -> None:
         reason = (
             "but cannot run this call" if known else "but no algorithm of leaders has that name"
         )
-        out.print(f"{said['forced']} is forced, {reason}")
+        out.print(f"{escape(said['forced'])} is forced, {reason}")
     how = f"simulated on a network like {said['network']}"
     if not said["cases"]:
         how = "not simulated, as that would take long (docs/explain.md says what is)"
@@ -117,7 +118,9 @@ def rung(row: dict[str, Any]) -> str:
 
 
 def costs(said: dict[str, Any]) -> str:
-    source = f"kept in {said['file']}" if said["source"] == "kept" else SOURCES[said["source"]]
+    source = (
+        f"kept in {escape(said['file'])}" if said["source"] == "kept" else SOURCES[said["source"]]
+    )
     return (
         f"made from this machine's costs ({source}): a flag {said['flag_ns']:.0f} ns, its second "
         f"cache line {said['line_ns']:.0f} ns; 1 KiB copied {said['copy_ns']:.0f} ns, through a "

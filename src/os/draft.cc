@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "os/draft.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "os/clock.h"
+
+namespace tutti::os {
+namespace {
+
+std::string draft_of(const std::string& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return path;
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(now_ns());
+}
+
+// Of a draft, a file that was not there: nobody else's, nor a link to one.
+std::FILE* open_draft(const std::string& path, const std::string& draft) {
+  if (path.empty()) return nullptr;
+  if (draft == path) return std::fopen(path.c_str(), "we");
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = ::open(draft.c_str(), flags, 0666);
+  std::FILE* const file = fd >= 0 ? ::fdopen(fd, "w") : nullptr;
+  if (fd >= 0 && file == nullptr) ::close(fd);
+  return file;
+}
+
+}  // namespace
+
+Draft::Draft(std::string path)
+    : path_(std::move(path)), draft_(draft_of(path_)), file_(open_draft(path_, draft_)) {}
+
+Draft::~Draft() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  if (draft_ != path_) ::unlink(draft_.c_str());
+}
+
+bool Draft::finish() {
+  if (file_ == nullptr) return false;
+  const bool written = std::ferror(file_) == 0;
+  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  if (draft_ == path_) return written && closed;
+  if (written && closed && std::rename(draft_.c_str(), path_.c_str()) == 0) return true;
+  ::unlink(draft_.c_str());
+  return false;
+}
+
+}  // namespace tutti::os

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace tutti::os {
+
+// A file that appears under its name when everything is in it. Others may write one of the same
+// name at the same time: the last one that is finished stays. What the name stands for already, if
+// it is no file of its own but a device or a link, is written as it is.
+class Draft {
+ public:
+  explicit Draft(std::string path);
+  ~Draft();
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  // nullptr: it cannot be made, or is finished.
+  [[nodiscard]] std::FILE* file() const { return file_; }
+  // False: something could not be written, and there is no file.
+  [[nodiscard]] bool finish();
+
+ private:
+  std::string path_, draft_;
+  std::FILE* file_;
+};
+
+}  // namespace tutti::os

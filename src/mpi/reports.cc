@@ -17,13 +17,6 @@
 
 namespace tutti::mpi {
 
-// By another program of the job, of which the report and the trace are.
-template <class H>
-bool Reports<H>::was_spawned() const {
-  H parent{};
-  return native_.comm_get_parent(&parent) == 0 && !native_.is_no_comm(parent);
-}
-
 template <class H>
 void Reports<H>::report() {
   struct Sums {
@@ -32,7 +25,8 @@ void Reports<H>::report() {
     std::uint64_t traces;  // all do what rank 0 was told
   };
   static_assert(sizeof(Sums) % sizeof(std::uint64_t) == 0);
-  const bool spawned = was_spawned();
+  // The report and the trace are those of its parents.
+  const bool spawned = world_.was_spawned();
   const bool traces = world_.rank() == 0 && *options().trace != '\0' && !spawned;
   const Sums mine{engine::account(), communicators_.leads_host(), traces};
   Sums all{};
@@ -55,7 +49,7 @@ void Reports<H>::report() {
 
 template <class H>
 void Reports<H>::report_absentees() {
-  if (absentees_.names().empty() || was_spawned()) return;
+  if (absentees_.names().empty() || world_.was_spawned()) return;
   int size = 0;
   native_.comm_size(native_.world, &size);
   const engine::Account mine = engine::account();

@@ -41,7 +41,6 @@ class Reports {
   void report_alone(H session);
 
  private:
-  [[nodiscard]] bool was_spawned() const;
   void write_report(int ranks, int nodes, std::vector<const char*> notes,
                     const engine::Account& mine, const engine::Account& all);
   // Collective, right after an exchange of all ranks: the clocks of different nodes are set by

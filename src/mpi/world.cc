@@ -31,6 +31,8 @@ bool World<H>::look_for_world() {
 template <class H>
 void World<H>::enter_world() {
   native_.comm_rank(native_.world, &world_rank_);
+  H parent{};
+  spawned_ = native_.comm_get_parent(&parent) == 0 && !native_.is_no_comm(parent);
   has_world_ = true;
 }
 

@@ -31,6 +31,8 @@ class World {
   [[nodiscard]] bool has_world() const { return has_world_; }
   [[nodiscard]] bool is_over() const { return world_over_; }
   [[nodiscard]] int rank() const { return world_rank_; }
+  // By ranks of another MPI_COMM_WORLD, be it that they have disconnected since.
+  [[nodiscard]] bool was_spawned() const { return spawned_; }
   // The MPI's MPI_Finalize.
   int finalize();
   // A callback that MPI_Finalize calls; what it calls is the MPI's.
@@ -71,6 +73,7 @@ class World {
   std::atomic<bool> session_initializes_{false};  // so MPI_Initialized tells nothing of the world
   std::atomic<std::thread::id> finalizer_{};      // who is in the MPI's own MPI_Finalize
   int world_rank_ = 0;
+  bool spawned_ = false;
 };
 
 }  // namespace tutti::mpi

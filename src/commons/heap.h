@@ -60,7 +60,7 @@ struct Heap {
   os::Mutex sharing;                          // of who puts pages of the file into the range
   PageBits in_file;                           // they have been
   std::atomic<std::uint64_t> file_pages{0};   // how many
-  std::atomic<std::uint32_t> runs_asked{0};   // that were to be made since they were counted
+  std::atomic<std::uint32_t> runs_made{0};    // of them, and asked for, since they were counted
   std::uint8_t* uses = nullptr;               // of the buffer that begins at each page
   std::atomic<std::uint64_t> born_shared{0};  // the sizes of blocks that are so from the start
   Statics statics;                            // their pages are in a block

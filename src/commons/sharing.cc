@@ -71,17 +71,25 @@ std::uint32_t count_runs() {
   return runs;
 }
 
-// Before each run that is made. What was asked so often that there might be too many is counted:
-// runs may have joined others, or be gone.
+// Before each run that is made. Where there might be too many, as so many were made, they are
+// counted: runs may have joined others, or be gone. There have to be a good many fewer, so that
+// this does not come often.
 bool may_make_run() {
-  const std::uint32_t asked = heap.runs_asked.fetch_add(1, std::memory_order_relaxed);
-  if (asked >= most_runs) {
-    if ((asked - most_runs) % refusals_per_count != 0) return false;
-    const std::uint32_t runs = std::min(count_runs(), most_runs);
-    heap.runs_asked.store(runs + 1, std::memory_order_relaxed);
-    if (runs == most_runs) return false;
+  const std::uint32_t made = heap.runs_made.fetch_add(1, std::memory_order_relaxed);
+  if (made >= most_runs) {
+    if ((made - most_runs) % refusals_per_count != 0) return false;
+    const std::uint32_t runs = count_runs();
+    const bool may = runs <= most_runs - refusals_per_count;
+    heap.runs_made.store(may ? runs + 1 : most_runs + 1, std::memory_order_relaxed);
+    if (!may) return false;
   }
   return os::refers_to(heap.fd, heap.file);
+}
+// What is given back from the middle of a run leaves two.
+void note_split(std::uint64_t first, std::uint64_t end) {
+  const std::uint64_t pages = detail::bytes.load(std::memory_order_relaxed) / page_bytes;
+  if (end < pages && heap.in_file.any(first - 1, first) && heap.in_file.any(end, end + 1))
+    heap.runs_made.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Puts the file's pages, as they are, in the place of private ones.
@@ -245,6 +253,7 @@ bool drop(PageIndex first, std::uint32_t pages) {
     // Else they stay the file's: holes of it.
     if (!os::replace_private(address(at), bytes, true)) return true;
     heap.in_file.clear(at, behind);
+    note_split(at, behind);
     heap.file_pages.fetch_sub(behind - at, std::memory_order_relaxed);
     return true;
   };

@@ -57,6 +57,8 @@ class Roll {
 
   // Whether each of these has signed with the same Tutti. False also where the launcher fails.
   [[nodiscard]] std::vector<bool> present(std::span<const int> ranks);
+  // Whether a false one may be an answer that came too late.
+  [[nodiscard]] bool may_be_late() const { return launcher_->may_be_late(); }
   // "ranks 1 and 3 of 4 run without Tutti (...)", of these. "" if a lower one of these ranks has
   // signed: that one says it.
   [[nodiscard]] std::string absentees(int world_rank, std::span<const int> ranks);

@@ -81,6 +81,7 @@ class Pmix final : public Launcher {
   [[nodiscard]] const char* rank_variable() const override { return "PMIX_RANK"; }
 
   [[nodiscard]] bool bears_threads() const override { return true; }
+  [[nodiscard]] bool may_be_late() const override { return true; }
 
   bool put(const std::string& value) override {
     std::string text = value;

@@ -73,7 +73,8 @@ Roll::State Roll::state(int world_rank) const {
 
 bool Roll::read(std::span<const int> ranks, int patience_s, std::vector<Signature>& signatures) {
   std::vector<std::string> values;
-  const bool answered = launcher_->get(ranks, patience_s, values);
+  const int more_s = static_cast<int>(ranks.size() / questions_per_s);
+  const bool answered = launcher_->get(ranks, patience_s + more_s, values);
   for (const std::string& value : values) signatures.push_back(Signature::of(value));
   return answered;
 }
@@ -81,8 +82,7 @@ bool Roll::read(std::span<const int> ranks, int patience_s, std::vector<Signatur
 std::vector<bool> Roll::present(std::span<const int> ranks) {
   std::vector<Signature> signatures;
   std::vector<bool> result(ranks.size(), false);
-  const int more_s = static_cast<int>(ranks.size() / questions_per_s);
-  if (!read(ranks, deciding_s + more_s, signatures)) return result;
+  if (!read(ranks, deciding_s, signatures)) return result;
   const Signature mine = Signature::mine();
   for (std::size_t i = 0; i < ranks.size(); ++i) result[i] = signatures[i].matches(mine);
   return result;

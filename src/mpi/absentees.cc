@@ -40,7 +40,7 @@ typename Absentees<H>::Known Absentees<H>::look_for_all() {
   std::vector<bool> here(near.size(), true);
   if (asks) {
     here = roll.present(near);
-    look_for_greetings(near, here);
+    if (roll.may_be_late()) look_for_greetings(near, here);
   }
   const std::size_t first_child = world_rank > 0 ? 1 : 0;
   // Who has greeted has Tutti: what is said after that may take as long as it takes.
@@ -84,13 +84,15 @@ void Absentees<H>::look_for_greetings(std::span<const int> near, std::vector<boo
   constexpr std::int64_t patience_ns = 500'000'000;
   const auto is_missing = [&] { return std::ranges::find(here, false) != here.end(); };
   for (const std::int64_t began_ns = os::now_ns();
-       is_missing() && os::now_ns() - began_ns < patience_ns; std::this_thread::yield())
+       is_missing() && os::now_ns() - began_ns < patience_ns; std::this_thread::yield()) {
+    if (engine::driver().outstanding() != 0) engine::driver().drive();  // as in talk()
     for (std::size_t i = 0; i < near.size(); ++i) {
       int found = 0;
       AnyStatus status;
       if (!here[i] && native_.iprobe(near[i], tag, native_.world, &found, &status) == 0)
         here[i] = found != 0;
     }
+  }
 }
 
 // Sends `tell` to each of these ranks and receives what each sends; nullptr: does not. Says whom it

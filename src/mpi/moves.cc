@@ -64,12 +64,13 @@ template <class H, class Place>
                                                     const CallBuffers<H>& others, const void* all,
                                                     Place place) {
   if (!call.alike || own.empty() || others.empty()) return false;
-  const coll::Block& mine = own.blocks()[0];
   const auto me = static_cast<std::size_t>(call.rank);
-  if (mine.address != others.block_of(me).address || mine.bytes == 0) [[likely]]
+  const coll::Block &mine = own.blocks()[0], &other = others.block_of(me);
+  if (mine.address != other.address || mine.bytes == 0 || other.bytes == 0) [[likely]]
     return false;
   const auto element_bytes = static_cast<Count>(mine.bytes) / count;
-  return one == static_cast<const std::byte*>(all) + place(call.rank) * element_bytes;
+  return reinterpret_cast<Aint>(one) ==
+         reinterpret_cast<Aint>(all) + place(call.rank) * element_bytes;
 }
 
 template <class H>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/native.h"
+#include "os/mapping.h"
 
 namespace tutti::mpi {
 
@@ -25,7 +26,10 @@ class World {
 
   // Whether MPI_COMM_WORLD may be used now, be it that MPI_Init and MPI_Finalize were not seen.
   [[nodiscard]] bool look_for_world();
-  void begin_world() { world_begins_ = true; }  // MPI_Init does, perhaps in another thread
+  void begin_world() {  // MPI_Init does, perhaps in another thread
+    os::heed_hooks();
+    world_begins_ = true;
+  }
   void enter_world();
   void leave_world();
   [[nodiscard]] bool has_world() const { return has_world_; }

@@ -18,12 +18,9 @@ std::string draft_of(const std::string& path) {
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(now_ns());
 }
 
-// Of a draft, a file that was not there: nobody else's, nor a link to one.
-std::FILE* open_draft(const std::string& path, const std::string& draft) {
-  if (path.empty()) return nullptr;
-  if (draft == path) return std::fopen(path.c_str(), "we");
-  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = ::open(draft.c_str(), flags, 0666);
+// A file that was not there: nobody else's, nor a link to one.
+std::FILE* open_new(const std::string& name) {
+  const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   std::FILE* const file = fd >= 0 ? ::fdopen(fd, "w") : nullptr;
   if (fd >= 0 && file == nullptr) ::close(fd);
   return file;
@@ -31,8 +28,13 @@ std::FILE* open_draft(const std::string& path, const std::string& draft) {
 
 }  // namespace
 
-Draft::Draft(std::string path)
-    : path_(std::move(path)), draft_(draft_of(path_)), file_(open_draft(path_, draft_)) {}
+Draft::Draft(std::string path) : path_(std::move(path)), draft_(draft_of(path_)) {
+  if (path_.empty()) return;
+  if (draft_ != path_) file_ = open_new(draft_);
+  if (file_ != nullptr) return;
+  draft_ = path_;
+  file_ = std::fopen(path_.c_str(), "we");
+}
 
 Draft::~Draft() {
   if (file_ == nullptr) return;

@@ -7,8 +7,9 @@
 namespace tutti::os {
 
 // A file that appears under its name when everything is in it. Others may write one of the same
-// name at the same time: the last one that is finished stays. What the name stands for already, if
-// it is no file of its own but a device or a link, is written as it is.
+// name at the same time: the last one that is finished stays. What the name stands for already is
+// written as it is, if it is no file of its own but a device or a link, or if its folder takes no
+// other file.
 class Draft {
  public:
   explicit Draft(std::string path);
@@ -23,7 +24,7 @@ class Draft {
 
  private:
   std::string path_, draft_;
-  std::FILE* file_;
+  std::FILE* file_ = nullptr;
 };
 
 }  // namespace tutti::os

@@ -43,6 +43,7 @@ constexpr int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 }  // namespace
 
 void go_past_hooks() { unhooked.store(true, std::memory_order_relaxed); }
+void heed_hooks() { unhooked.store(false, std::memory_order_relaxed); }
 
 void* map_private(std::size_t bytes) {
   void* result = map(nullptr, bytes, readable_writable, anonymous, -1);

@@ -13,8 +13,10 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 // From now on these functions go to the kernel itself, past the hooks that libraries of networks
 // put into the C library's. For a forked child: such a hook may wait for a lock that a thread had
-// which the child does not have. The child cannot use the network that is to hear of its memory.
+// which the child does not have. It cannot use its parent's network. Before it begins one of its
+// own, that has to hear of its memory again.
 void go_past_hooks();
+void heed_hooks();
 
 // Zeroed memory of this process alone, which costs pages only where it is touched and is left out
 // of core dumps.

@@ -278,7 +278,7 @@ void Driver::Wait::drive_or_wait(bool may_sleep) {
   const bool sleeps = may_sleep && !all_finished && would_sleep();
   wait_set_.words.clear();
   const bool looks = yields_ % rounds_per_look == rounds_per_look - 1 ||
-                     polls_ % polls_per_look == polls_per_look - 1;
+                     (yields_ == 0 && polls_ % polls_per_look == polls_per_look - 1);
   bool moved = false, elsewhere = false, asks = false;
   if (driver_.driving_.try_lock()) {
     moved = driver_.round(Executor::rank, looks);

@@ -44,7 +44,7 @@ class Writer {
   int nodes_;
   NameOf name_of_;
   os::Draft draft_;
-  std::FILE* file_;  // its
+  std::FILE* file_;  // of the draft
   std::set<int> cores_;
   bool in_messages_ = false;
   const char* comma_ = "";

@@ -114,10 +114,9 @@ int main(int argc, char**) {
     MPI_Datatype spaced;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
     MPI_Type_commit(&spaced);
-    for (const int root : {0, size - 1})
+    for (const int root : has_roots&& n == 1 ? std::vector<int>{0, size - 1} : std::vector<int>{})
       for (const int ints : {2, 3}) {
         const MPI_Datatype each = ints == 2 ? spaced : gapped;
-        if (!has_roots || n != 1) continue;
         const std::string where = " with gaps to " + std::to_string(root) + what;
         try_both(
             "gather" + where,

@@ -93,13 +93,33 @@ TEST_F(CommonsSharing, RunsThatAreThereDo) {
   EXPECT_EQ(moved, 8192u);
   for (unsigned char* block : blocks) release(block);
   trim();
-  bool is_there = false;  // it is not counted at each refusal
+  bool is_there = false;  // they are not counted at each refusal
   for (int i = 0; i < 1024 && !is_there; ++i) {
     unsigned char* block = take_as_malloc(mib);
     is_there = offer_often(block, mib) != nullptr;
     release(block);
   }
   EXPECT_TRUE(is_there);
+}
+
+// One large buffer leaves pages of the file, of which then every other one is given back.
+TEST_F(CommonsSharing, RunsThatComeOfOneDo) {
+  constexpr std::size_t each = 16 * kib, many = 2 * 8192 + 200;
+  unsigned char* const other = take_as_malloc(each * many);  // so that as much may stay
+  unsigned char* const large = take_as_malloc(each * many);
+  ASSERT_NE(offer_often(large, each * many), nullptr);
+  std::memset(large, 1, each * many);
+  release(large);
+  std::vector<unsigned char*> blocks(many);
+  for (unsigned char*& block : blocks) block = take_as_malloc(each);
+  EXPECT_NE(shared(blocks[many / 2], each), nullptr);
+  for (std::size_t i = 0; i < many; i += 2) release(blocks[i]);
+  trim();
+  unsigned char* block = take_as_malloc(mib);
+  EXPECT_EQ(offer_often(block, mib), nullptr);
+  release(block);
+  for (std::size_t i = 1; i < many; i += 2) release(blocks[i]);
+  release(other);
 }
 
 TEST_F(CommonsSharing, NothingIsInTheFileBefore) {

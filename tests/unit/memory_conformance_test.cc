@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "base/options.h"
 #include "commons/commons.h"
 #include "memory/memory.h"
 #include "os/os.h"
@@ -298,7 +299,14 @@ TEST(PeerMemory, WhereTheProbeLiesBehindWhatIsMapped) {
     Allowed mapped = allowed("commons");
     mapped.window_bytes = window;
     auto* block = static_cast<std::byte*>(commons::allocate(small, 4096, false));
-    RANK_CHECK(block != nullptr && commons::allocate(2 * window, 4096, false) != nullptr);
+    RANK_CHECK(block != nullptr);
+    // As large as the probe, until none fits before the window's end.
+    const std::size_t each = std::max<std::size_t>(options().commons_threshold, page_bytes);
+    for (std::size_t at = 0; at < window;) {
+      const auto* filler = static_cast<std::byte*>(commons::allocate(each, 4096, false));
+      RANK_CHECK(filler != nullptr);
+      at = commons::offset_of(filler);
+    }
     fill_round(self.rank, 0, {block, small});
     const Introduction mine = introduce(mapped);
     RANK_CHECK(mine.mapped_probe - mine.base >= window);

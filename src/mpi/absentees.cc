@@ -12,11 +12,13 @@
 #include "engine/node.h"
 #include "job/job.h"
 #include "os/clock.h"
+#include "os/mapping.h"
 #include "progress/progress.h"
 
 namespace tutti::mpi {
 
 Signing::Signing() : signs_(!options().off) {
+  os::heed_hooks();  // a network of this process begins
   if (signs_) job::roll().open();
 }
 

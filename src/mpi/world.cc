@@ -53,7 +53,6 @@ int World<H>::finalize() {
 template <class H>
 int World<H>::begin_session(H info, H handler, void* session) {
   int before = 0, after = 0;
-  os::heed_hooks();
   native_.initialized(&before);
   const int result = native_.session_init(info, handler, session);
   if (result != 0) return result;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "mpi/native.h"
-#include "os/mapping.h"
 
 namespace tutti::mpi {
 
@@ -26,10 +25,7 @@ class World {
 
   // Whether MPI_COMM_WORLD may be used now, be it that MPI_Init and MPI_Finalize were not seen.
   [[nodiscard]] bool look_for_world();
-  void begin_world() {  // MPI_Init does, perhaps in another thread
-    os::heed_hooks();
-    world_begins_ = true;
-  }
+  void begin_world() { world_begins_ = true; }  // MPI_Init does, perhaps in another thread
   void enter_world();
   void leave_world();
   [[nodiscard]] bool has_world() const { return has_world_; }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -81,29 +82,21 @@ bool is_huge_page(const void* address) {
   return regions > 0;
 }
 
-// Piece by piece: before these lines comes the list of the user's groups, of any length.
 bool has_pinned_memory() {
-  constexpr const char* lines[] = {"VmLck:", "VmPin:"};  // in this order
-  constexpr std::size_t longest = 64;                    // of them
-  const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  char text[4096];
-  std::size_t kept = 0, without = 0;
-  bool pinned = fd < 0;
-  while (!pinned && without < std::size(lines)) {
-    const ssize_t more = ::read(fd, text + kept, sizeof text - 1 - kept);
-    if (more <= 0) break;
-    const std::size_t length = kept + static_cast<std::size_t>(more);
-    text[length] = '\0';
-    for (const char* at = text; without < std::size(lines) && !pinned; ++without) {
-      at = std::strstr(at, lines[without]);
-      if (at == nullptr || std::strchr(at, '\n') == nullptr) break;
-      pinned = std::strtoull(at + std::strlen(lines[without]), nullptr, 10) != 0;
-    }
-    kept = std::min(longest, length);
-    std::memmove(text, text + length - kept, kept);
-  }
-  if (fd >= 0) ::close(fd);
-  return pinned || without < std::size(lines);
+  std::FILE* const status = std::fopen("/proc/self/status", "re");
+  if (status == nullptr) return true;
+  constexpr const char* names[] = {"VmLck:", "VmPin:"};
+  std::size_t told = 0;
+  std::uint64_t pinned_kib = 0;
+  char line[128];  // the list of the user's groups, which may have any length, comes in parts
+  while (told < std::size(names) && std::fgets(line, sizeof line, status) != nullptr)
+    for (const char* name : names)
+      if (std::strncmp(line, name, std::strlen(name)) == 0) {
+        pinned_kib += std::strtoull(line + std::strlen(name), nullptr, 10);
+        ++told;
+      }
+  std::fclose(status);
+  return told < std::size(names) || pinned_kib > 0;
 }
 
 TouchedRuns::TouchedRuns(const Pages& pages)

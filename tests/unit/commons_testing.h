@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -14,6 +13,7 @@
 
 #include "base/options.h"
 #include "commons/commons.h"
+#include "support/in_child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TUTTI_SANITIZED 1
@@ -37,16 +37,7 @@ class OwnProcess : public ::testing::Test {
   }
 };
 
-// Runs `body`, which returns whether all was well, in a child that no memory of this process can
-// disturb, and returns what became of the child: 0 is good, 128 + n is signal n.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child) return -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
+using test::in_child;
 
 inline unsigned char* take(std::size_t bytes, bool zero = false) {
   return static_cast<unsigned char*>(allocate(bytes, 1, zero));

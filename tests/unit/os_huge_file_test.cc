@@ -27,6 +27,7 @@
 
 #include "base/bits.h"
 #include "os/mapping.h"
+#include "support/in_child.h"
 
 namespace tutti::os {
 namespace {
@@ -49,13 +50,7 @@ std::size_t blocks_bytes(int fd) {
   return ::fstat(fd, &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * 512 : 0;
 }
 
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::in_child;
 
 // What the machine itself says on the matter, by another way than the code that is tested. No fork
 // and unshare: ThreadSanitizer gives the child a thread, and who has threads may not unshare.

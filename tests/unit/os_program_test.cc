@@ -5,23 +5,16 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
 
+#include "support/in_child.h"
+
 namespace tutti::os {
 namespace {
 
-// In children: groups and locks stay as they are here.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body() ? 0 : 1);
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using test::in_child;  // groups and locks stay as they are here
 
 // Not by mlock(), which a sanitizer has do nothing.
 bool lock_a_page() {

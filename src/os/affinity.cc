@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "os/relatives.h"
 #include "os/small_file.h"
 
 namespace tutti::os {
@@ -20,6 +21,15 @@ namespace {
 // Written before main, and in MPI_Init: never by two threads at once.
 constinit CpuMask g_home;
 constinit std::atomic<bool> g_home_noted{false};
+
+// A launcher gives each process that it starts a process group of its own. Scripts in between are
+// in that, too. 0 when it cannot be known.
+pid_t launcher() {
+  const pid_t group = ::getpgrp();
+  pid_t ancestor = ::getppid();
+  while (ancestor > 0 && ::getpgid(ancestor) == group) ancestor = parent_of(ancestor);
+  return ancestor;
+}
 
 }  // namespace
 
@@ -58,8 +68,12 @@ CpuMask possible_cpus() {
   all.words.fill(~std::uint64_t{0});
   // A mask with CPUs that there is no room for could not be restored.
   if (before.count() == 0 || !run_on(all)) return before;
-  const CpuMask possible = usable_cpus();
-  return run_on(before) ? possible : before;
+  CpuMask possible = usable_cpus();
+  if (!run_on(before)) return before;
+  const pid_t started_by = launcher();
+  const CpuMask launchers = started_by > 0 ? usable_cpus(started_by) : CpuMask{};
+  if (home_cpus().within(launchers)) possible = possible & launchers;
+  return possible;
 }
 
 std::string text_of(const CpuMask& mask) {
@@ -112,11 +126,11 @@ CpuMask first_cpus(std::span<const std::uint64_t> words) {
   return mask;
 }
 
-CpuMask usable_cpus() {
+CpuMask usable_cpus(pid_t thread) {
   // The kernel wants room for all CPUs that it might have, whatever it has.
   constexpr std::size_t most_cpus = 65536;
   std::array<std::uint64_t, most_cpus / 64> words{};
-  const long bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof words, words.data());
+  const long bytes = ::syscall(SYS_sched_getaffinity, thread, sizeof words, words.data());
   return bytes > 0 ? first_cpus(words) : CpuMask{};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <array>
 #include <cstddef>
@@ -37,14 +38,15 @@ struct CpuMask {
 // A mask of the kernel's; empty if it has a CPU that CpuMask has no room for.
 [[nodiscard]] CpuMask first_cpus(std::span<const std::uint64_t> words);
 
-// The affinity mask of the calling thread.
-[[nodiscard]] CpuMask usable_cpus();
+// The affinity mask of a thread; 0: of the calling one. Empty when it cannot be known.
+[[nodiscard]] CpuMask usable_cpus(pid_t thread = 0);
 // Where all threads of this process may run, whatever the calling one is bound to: an OpenMP
 // runtime that binds its threads binds the first of them before main, to one of the cores that it
 // uses. To be noted when the process is bound as its launcher, or the MPI, has done it.
 void note_home_cpus();
 [[nodiscard]] CpuMask home_cpus();
-// Where it could run if it were bound to nothing: its cpuset.
+// Where it could run if its launcher had not bound it: its cpuset, and of that what the launcher may
+// use (under taskset, say). An MPI that binds elsewhere takes no notice of that; no more do we.
 [[nodiscard]] CpuMask possible_cpus();
 // As Linux writes it: "0-3,8".
 [[nodiscard]] std::string text_of(const CpuMask& mask);

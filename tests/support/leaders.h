@@ -40,9 +40,15 @@ inline std::vector<std::int32_t> draw_hosts(std::mt19937_64& random, int ranks, 
 // Whether operands meet in it, in an order that is not the ranks'.
 inline bool sums_up(Collective collective) { return computes(collective) && !is_scan(collective); }
 
-// Mostly of `collective`, for which `hosts` must do; of those that compute some are late. Of the
-// others, operations that neither commute nor associate are for one node alone, and those that only
+// Operations that neither commute nor associate are for one node alone, and those that only
 // associate are for those that keep the ranks' order.
+template <class Kind>
+bool leaders_may_fold(Collective collective, const Kind& kind) {
+  if (wants_order(collective)) return kind.associates;
+  return !sums_up(collective) || std::string_view(kind.name) == "sum of 24";
+}
+
+// Mostly of `collective`, for which `hosts` must do; of those that compute some are late.
 template <fabric::Fabric F, fabric::Wire W>
 Script draw_led_script(std::mt19937_64& random, Collective collective,
                        const std::vector<std::int32_t>& hosts, std::size_t most_ops = 8) {
@@ -52,13 +58,15 @@ Script draw_led_script(std::mt19937_64& random, Collective collective,
   const std::vector<Collective> all = led<F, W>();
   const std::size_t ops = 1 + random() % most_ops;
   while (script.ops.size() < ops) {
-    const Collective next = random() % 3 != 0 ? collective : all[random() % all.size()];
+    const bool other = !script.ops.empty() && random() % 3 == 0;
+    const Collective next = other ? all[random() % all.size()] : collective;
     const bool late = !coll::late_rows_of<F>(next).empty() && random() % 4 == 0;
     if (wants_order(next) && !in_order && !late) continue;
     const std::size_t row = (late ? all_rows<F>(next) : coll::rows_of<F>(next)).size() - 1;
-    Op op = draw_op<F>(random, {next, row, late}, ranks, {});
-    if (wants_order(next) && !kinds[op.kind].associates && !late) continue;
-    if (sums_up(next) && std::string_view(kinds[op.kind].name) != "sum of 24" && !late) continue;
+    Op op;
+    do {
+      op = draw_op<F>(random, {next, row, late}, ranks, {});
+    } while (!late && !leaders_may_fold(next, kinds[op.kind]));
     op.order = coll::Order::tree;
     script.ops.push_back(op);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every collective over nodes, under ten thousand seeded schedules each: random nodes, orders of
-// ranks over them, sizes, roots and ways to reach buffers, with other collectives before and after.
+// Every collective over nodes, and each of its algorithms, under ten thousand seeded schedules:
+// random nodes, orders of ranks over them, sizes, roots and ways to reach buffers, with other
+// collectives before and after.
 #include <gtest/gtest.h>
 
 #include "lab/sim_wire.h"
@@ -53,9 +54,23 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   return way;
 }
 
+// The algorithm of all calls of a collective for which it fits, and how many it ran.
+struct Forced {
+  Collective collective;
+  std::size_t row;
+  std::uint64_t ran = 0;
+};
+bool runs(const Forced& forced, Collective collective, const fabric::NodeMap& map,
+          const coll::leaders::Way& way, const coll::Work& work) {
+  using coll::leaders::row_of, coll::leaders::rows_of;
+  return collective == forced.collective && work.operands == nullptr &&
+         &row_of<SimFabric, SimWire>(collective, map, way, work) ==
+             &rows_of<SimFabric, SimWire>(collective)[forced.row];
+}
+
 // "" or what went wrong.
 std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19937_64& random,
-                 bool strict) {
+                 bool strict, Forced* forced = nullptr) {
   const int ranks = static_cast<int>(hosts.size());
   const memory::TransportSet transports = draw_transports(random);
   Simulator simulator(hosts, random(), transports);
@@ -63,7 +78,10 @@ std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19
   std::vector<SimWire> wires;
   for (int rank = 0; rank < ranks; ++rank) wires.emplace_back(simulator, mail, rank);
   bool tidy = true;
-  const coll::leaders::Way way = draw_way(random, simulator.map(0));
+  coll::leaders::Way way = draw_way(random, simulator.map(0));
+  if (forced != nullptr)
+    way.forced[static_cast<std::size_t>(forced->collective)] =
+        static_cast<std::uint8_t>(1 + forced->row);
   const auto body = [&](int rank) -> lab::Task {
     SimFabric& f = simulator.fabric(rank);
     SimWire& wire = wires[static_cast<std::size_t>(rank)];
@@ -72,9 +90,12 @@ std::string play(Scene& scene, const std::vector<std::int32_t>& hosts, std::mt19
                                                    *plans, strict, way};
     for (std::size_t i = 0; i < scene.script().ops.size(); ++i) {
       const coll::Work work = scene.enter(i, rank);
+      const Collective collective = scene.script().ops[i].algorithm.collective;
+      if (rank == 0 && forced != nullptr && runs(*forced, collective, all.map, way, work))
+        ++forced->ran;
       f.begin(std::uint64_t{1} << 63 | i);
       tidy = wire.begin_call() && tidy;
-      co_await coll::leaders::run(all, scene.script().ops[i].algorithm.collective, work);
+      co_await coll::leaders::run(all, collective, work);
       tidy = wire.begin_call() && tidy;
       scene.leave(i, rank, work);
     }
@@ -107,6 +128,43 @@ TEST_P(Leaders, GiveTheSequentialResult) {
                            << coll::name_of(GetParam());
   }
 }
+
+class LeadersBy : public ::testing::TestWithParam<Forced> {};
+
+std::string name_of(const Forced& one) {
+  return std::string(coll::name_of(one.collective)) + "_" +
+         coll::leaders::rows_of<SimFabric, SimWire>(one.collective)[one.row].name;
+}
+
+// Of the collectives that have several; the test above is that of the others.
+std::vector<Forced> algorithms() {
+  std::vector<Forced> all;
+  for (const Collective collective : led<SimFabric, SimWire>()) {
+    const std::size_t rows = coll::leaders::rows_of<SimFabric, SimWire>(collective).size();
+    for (std::size_t row = 0; rows > 1 && row < rows; ++row) all.push_back({collective, row});
+  }
+  return all;
+}
+
+TEST_P(LeadersBy, GiveTheSequentialResult) {
+  Forced forced = GetParam();
+  const Seeds range = seeds(10'000);
+  for (std::uint64_t seed = range.first; seed <= range.last; ++seed) {
+    std::mt19937_64 random(mix(seed));
+    const int ranks = 2 + static_cast<int>(random() % 11);
+    const auto hosts = draw_hosts(random, ranks, wants_order(forced.collective));
+    Scene scene(draw_led_script<SimFabric, SimWire>(random, forced.collective, hosts, 1));
+    ASSERT_EQ(play(scene, hosts, random, seed % 2 == 0, &forced), "")
+        << "run it again with TUTTI_TEST_SEED=" << seed << " --gtest_filter=*" << name_of(forced);
+  }
+  const std::uint64_t all = range.last - range.first + 1;
+  if (all >= 100) {
+    EXPECT_GE(3 * forced.ran, all) << "it hardly ever fits";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, LeadersBy, ::testing::ValuesIn(algorithms()),
+                         [](const auto& one) { return name_of(one.param); });
 
 INSTANTIATE_TEST_SUITE_P(Collectives, Leaders, ::testing::ValuesIn(led<SimFabric, SimWire>()),
                          [](const auto& one) { return std::string(coll::name_of(one.param)); });

@@ -46,9 +46,12 @@ void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns) {
   until.tv_sec += (until.tv_nsec + timeout_ns) / second_ns;
   until.tv_nsec = (until.tv_nsec + timeout_ns) % second_ns;
   if (::syscall(futex_waitv, waits, count, 0, &until, CLOCK_MONOTONIC) >= 0) return;
-  // Kernels before 5.16 cannot, and some containers forbid it: then one word, not for long.
   if (errno == ENOSYS || errno == EPERM)
     futex_wait(*words[0].word, words[0].expected, std::min(timeout_ns, longest_blind_ns));
+}
+
+bool can_wait_for_several() {
+  return ::syscall(futex_waitv, nullptr, 0, 0, nullptr, 0) >= 0 || errno == EINVAL;
 }
 
 void futex_wake_all(const std::atomic<std::uint32_t>& word) {

@@ -19,6 +19,9 @@ struct FutexWord {
 };
 inline constexpr std::size_t most_futex_words = 128;  // the rest is not looked at
 void futex_wait_any(std::span<const FutexWord> words, std::int64_t timeout_ns);
+// Whether that hears of more than the first word. Kernels before 5.16 cannot, and some containers
+// forbid it: it then does not sleep for long.
+[[nodiscard]] bool can_wait_for_several();
 void futex_wake_all(const std::atomic<std::uint32_t>& word);
 
 // An asymmetric fence between processes (membarrier): the rare side calls heavy_fence(), and the

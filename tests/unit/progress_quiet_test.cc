@@ -126,14 +126,9 @@ TEST_F(QuietWait, OfTheProgressThread) {
   expect_nobody_asleep();
 }
 
-// Else naps on flags are short.
-bool can_sleep_on_several() {
-  return ::syscall(SYS_futex_waitv, nullptr, 0, 0, nullptr, 0) >= 0 || errno == EINVAL;
-}
-
 // Each nap that its timer ends takes the core from the rank.
 TEST_F(QuietWait, OfTheProgressThreadTakesFewNaps) {
-  if (!can_sleep_on_several()) GTEST_SKIP() << "no futex_waitv here";
+  if (!os::can_wait_for_several()) GTEST_SKIP() << "no futex_waitv here";
   const Settings alone{.thread = false, .wait_policy = impatient()};
   Member first(ranks_, 0, {.wait_policy = impatient()}), second(ranks_, 1, alone);
   const auto naps_in = [](useconds_t us) {
@@ -147,6 +142,22 @@ TEST_F(QuietWait, OfTheProgressThreadTakesFewNaps) {
   while (!first.driver.has_finished()) std::this_thread::yield();
   EXPECT_LT(naps_in(100'000), 10);
   first.driver.stop();
+  EXPECT_FALSE(first.driver.finished().empty() || second.driver.finished().empty());
+  expect_nobody_asleep();
+}
+
+// Where the kernel cannot wait for several flags, the thread does not try to.
+TEST_F(QuietWait, OfTheProgressThreadOnAnOldKernel) {
+  const Settings alone{.thread = false, .wait_policy = impatient()};
+  Member first(ranks_, 0, {.wait_policy = impatient()}), second(ranks_, 1, alone);
+  g_has_futex_waitv = false;
+  first.post_barrier();
+  ::usleep(100'000);  // a millisecond each, after 12 short ones
+  EXPECT_LT(g_naps, 150);
+  second.post_barrier();
+  while (!first.driver.has_finished()) std::this_thread::yield();
+  first.driver.stop();
+  g_has_futex_waitv = true;
   EXPECT_FALSE(first.driver.finished().empty() || second.driver.finished().empty());
   expect_nobody_asleep();
 }

@@ -28,8 +28,7 @@ struct Arrival {
   memory::Introduction memory;
   std::uint64_t window_bytes;  // address space for those of all peers together
   topology::Binding binding;
-  os::CpuMask home;      // where its own threads may run
-  os::CpuMask possible;  // where it could run
+  Confines confines;
   std::int32_t asymmetric_fence;
   std::int32_t world_rank;
   std::int32_t strict, by_rank;
@@ -106,8 +105,7 @@ class Node::Joining {
                  memory::introduce(allowed_),
                  window_bytes(),
                  {os::usable_cpus(), os::cgroup_cpu_quota_milli()},
-                 os::home_cpus(),
-                 os::possible_cpus(),
+                 {os::home_cpus(), os::possible_cpus(), os::launcher_cpus()},
                  os::enable_asymmetric_fence(),
                  group_.world_rank < 0 ? group_.rank : group_.world_rank,
                  std::strcmp(options().check, "strict") == 0,
@@ -120,7 +118,7 @@ class Node::Joining {
     if (!gather(group_, mine, arrivals_)) return false;
     std::vector<topology::Binding> bindings;
     std::vector<os::CpuMask> homes;
-    os::CpuMask job = mine.possible;
+    std::vector<Confines> confines;
     bool asymmetric_fence = true;
     std::uint64_t window_bytes = mine.window_bytes;
     for (int rank = 0; rank < group_.size; ++rank) {
@@ -134,14 +132,14 @@ class Node::Joining {
       node_->has_devices_ = node_->has_devices_ || arrival.devices != 0;
       node_->forced_ = choice::merge(node_->forced_, arrival.forced);
       bindings.push_back(arrival.binding);
-      homes.push_back(arrival.home);
-      job = job & arrival.possible;
+      homes.push_back(arrival.confines.home);
+      confines.push_back(arrival.confines);
       asymmetric_fence = asymmetric_fence && arrival.asymmetric_fence != 0;
       window_bytes = std::min(window_bytes, arrival.window_bytes);
     }
     const Arrival& first = arrivals_[indices_[0]];
     take_places({first.policy, first.communication_cores, topology::quota_milli(bindings)},
-                bindings, homes, job);
+                bindings, homes, cores_of_job(confines));
     node_->wait_as(topology::ranks_per_core(bindings), asymmetric_fence);
     allowed_.window_bytes = window_bytes / bindings.size() / page_bytes * page_bytes;
     node_->transports_.window_bytes = allowed_.window_bytes;

@@ -82,6 +82,18 @@ Placing keep_free(const PlacingRequest& request, std::size_t ranks, const os::Cp
 
 }  // namespace
 
+os::CpuMask cores_of_job(std::span<const Confines> ranks) {
+  os::CpuMask cpuset, launcher, homes;
+  cpuset.words.fill(~std::uint64_t{0});
+  launcher = cpuset;
+  for (const Confines& rank : ranks) {
+    homes |= rank.home;
+    cpuset = cpuset & rank.cpuset;
+    if (rank.launcher.count() > 0) launcher = launcher & rank.launcher;
+  }
+  return homes.within(launcher) ? cpuset & launcher : cpuset;
+}
+
 Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindings,
               const os::CpuMask& job, std::span<const os::CpuMask> domains) {
   const bool keeps_free = request.communication_cores > 0;

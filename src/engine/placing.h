@@ -29,6 +29,15 @@ struct Placing {
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 
+// What confines one rank: where its own threads may use cores, its cpuset, and what its launcher may
+// use (empty: unknown).
+struct Confines {
+  os::CpuMask home, cpuset, launcher;
+};
+// The cores of a job with these ranks: those of its cpuset, and of these those of its launcher. But
+// an MPI that binds ranks to others takes no notice of the latter; no more do we.
+[[nodiscard]] os::CpuMask cores_of_job(std::span<const Confines> ranks);
+
 // `bindings`: the cores that each rank's own threads may use; no progress thread goes there. `job`:
 // the cores that any of them could use. `domains`: the NUMA domains of the machine.
 [[nodiscard]] Placing place(const PlacingRequest& request, std::span<const os::CpuMask> bindings,

@@ -22,15 +22,6 @@ namespace {
 constinit CpuMask g_home;
 constinit std::atomic<bool> g_home_noted{false};
 
-// A launcher gives each process that it starts a process group of its own. Scripts in between are
-// in that, too. 0 when it cannot be known.
-pid_t launcher() {
-  const pid_t group = ::getpgrp();
-  pid_t ancestor = ::getppid();
-  while (ancestor > 0 && ::getpgid(ancestor) == group) ancestor = parent_of(ancestor);
-  return ancestor;
-}
-
 }  // namespace
 
 int CpuMask::count() const {
@@ -68,12 +59,17 @@ CpuMask possible_cpus() {
   all.words.fill(~std::uint64_t{0});
   // A mask with CPUs that there is no room for could not be restored.
   if (before.count() == 0 || !run_on(all)) return before;
-  CpuMask possible = usable_cpus();
-  if (!run_on(before)) return before;
-  const pid_t started_by = launcher();
-  const CpuMask launchers = started_by > 0 ? usable_cpus(started_by) : CpuMask{};
-  if (home_cpus().within(launchers)) possible = possible & launchers;
-  return possible;
+  const CpuMask possible = usable_cpus();
+  return run_on(before) ? possible : before;
+}
+
+// A launcher gives each process that it starts a process group of its own. Scripts in between are
+// in that, too.
+CpuMask launcher_cpus() {
+  const pid_t group = ::getpgrp();
+  pid_t ancestor = ::getppid();
+  while (ancestor > 0 && ::getpgid(ancestor) == group) ancestor = parent_of(ancestor);
+  return ancestor > 0 ? usable_cpus(ancestor) : CpuMask{};
 }
 
 std::string text_of(const CpuMask& mask) {

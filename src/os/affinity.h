@@ -45,9 +45,10 @@ struct CpuMask {
 // uses. To be noted when the process is bound as its launcher, or the MPI, has done it.
 void note_home_cpus();
 [[nodiscard]] CpuMask home_cpus();
-// Where it could run if its launcher had not bound it: its cpuset, and of that what the launcher may
-// use (under taskset, say). An MPI that binds elsewhere takes no notice of that; no more do we.
+// Where it could run if it were bound to nothing: its cpuset.
 [[nodiscard]] CpuMask possible_cpus();
+// Where its launcher may run, under taskset, say. Empty when that cannot be known.
+[[nodiscard]] CpuMask launcher_cpus();
 // As Linux writes it: "0-3,8".
 [[nodiscard]] std::string text_of(const CpuMask& mask);
 // The CPUs of each NUMA domain; one domain of all where the system does not say.

@@ -45,6 +45,21 @@ std::string threads_of(const Placing& placing) {
 const Masks one = {cores(0, 7)};
 const Masks two = {cores(0, 3), cores(4, 7)};
 
+TEST(CoresOfAJob, AreThoseThatItsLauncherMayUse) {
+  const CpuMask cpuset = cores(0, 7), few = cores(0, 3), none;
+  const CpuMask first = cores(0, 0), second = cores(1, 1), other = cores(5, 5);
+  const auto of = [&](std::initializer_list<Confines> ranks) { return text_of(cores_of_job(ranks)); };
+  EXPECT_EQ(of({{first, cpuset, few}, {second, cpuset, few}}), "0-3");
+  EXPECT_EQ(of({{few, cpuset, few}, {few, cpuset, few}}), "0-3") << "bound to none of them";
+  EXPECT_EQ(of({{first, cpuset, cpuset}, {second, cpuset, cpuset}}), "0-7");
+  EXPECT_EQ(of({{first, cores(0, 2), few}, {second, few, few}}), "0-2");
+  EXPECT_EQ(of({{first, cpuset, none}, {second, cpuset, none}}), "0-7") << "nobody knows";
+  EXPECT_EQ(of({{first, cpuset, few}, {second, cpuset, none}}), "0-3") << "one does not know";
+  EXPECT_EQ(of({{first, cpuset, few}, {other, cpuset, few}}), "0-7") << "the MPI binds elsewhere";
+  EXPECT_EQ(of({{first, cpuset, first}, {second, cpuset, second}}), "0-7")
+      << "each is started by what only looks like a launcher";
+}
+
 TEST(Threads, ShareTheFreeCoresOfTheirDomain) {
   const Placing placing = place({}, bound({0, 1, 2, 4, 5}), cores(0, 7), two);
   EXPECT_EQ(threads_of(placing), "3 3 3 6 7 ");

@@ -126,6 +126,7 @@ class Peers {
   [[nodiscard]] std::uint64_t work_ticks() const { return work_ticks_; }  // 0: not timed
 
   [[nodiscard]] Card offer(const void* buffer, std::size_t bytes, bool full = true) const {
+    arch::fence_streams();  // the program's own: a flag does not come after them by itself
     if (threads()) return {reinterpret_cast<std::uint64_t>(buffer), best_transport};
     return memory::offer(buffer, bytes, transports_, full);
   }

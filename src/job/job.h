@@ -69,6 +69,7 @@ class Roll {
   [[nodiscard]] bool lacks(int world_rank, std::span<const int> ranks);
 
  private:
+  [[nodiscard]] std::vector<bool> ask(std::span<const int> ranks, int patience_s);
   [[nodiscard]] bool read(std::span<const int> ranks, int patience_s,
                           std::vector<Signature>& signatures);
   void sign();

@@ -13,8 +13,9 @@ namespace tutti::job {
 namespace {
 
 // How long a launcher may wait for ranks that have not signed; all have, or never will. By the
-// first ranks decide, the second is for the sentence.
-constexpr int deciding_s = 3, naming_s = 1;
+// first ranks decide, by the second those that cannot look for a greeting after it. The third is for
+// the sentence.
+constexpr int deciding_s = 3, alone_s = 10, naming_s = 1;
 // A launcher answers many questions one after the other.
 constexpr std::size_t questions_per_s = 256;
 
@@ -79,10 +80,12 @@ bool Roll::read(std::span<const int> ranks, int patience_s, std::vector<Signatur
   return answered;
 }
 
-std::vector<bool> Roll::present(std::span<const int> ranks) {
+std::vector<bool> Roll::present(std::span<const int> ranks) { return ask(ranks, deciding_s); }
+
+std::vector<bool> Roll::ask(std::span<const int> ranks, int patience_s) {
   std::vector<Signature> signatures;
   std::vector<bool> result(ranks.size(), false);
-  if (!read(ranks, deciding_s, signatures)) return result;
+  if (!read(ranks, patience_s, signatures)) return result;
   const Signature mine = Signature::mine();
   for (std::size_t i = 0; i < ranks.size(); ++i) result[i] = signatures[i].matches(mine);
   return result;
@@ -125,7 +128,7 @@ bool Roll::lacks(int world_rank, std::span<const int> ranks) {
                [&](int rank) { return signed_.count(rank) == 0; });
   if (!unknown.empty()) {
     if (!launcher_->bears_threads() && !is_alone()) return false;
-    const std::vector<bool> here = present(unknown);
+    const std::vector<bool> here = ask(unknown, alone_s);
     for (std::size_t i = 0; i < unknown.size(); ++i) signed_[unknown[i]] = here[i];
   }
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return !signed_[rank]; });

@@ -87,6 +87,8 @@ def test_a_launcher_that_answers_late() -> None:
     for ranks in ([late, WITH], [WITH, late], [WITH, WITH, late, WITH]):
         assert "tutti" not in run(OPENMPI, ranks)
     assert "ranks 0 and 1" not in run(OPENMPI, [late, late])  # a rank knows of itself
+    # Ranks of a session look for no greeting.
+    assert "tutti" not in run(OPENMPI, [late, WITH], "session")
 
 
 @pytest.mark.parametrize("without", [False, True])

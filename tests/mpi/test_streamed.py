@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Buffers that the program has filled with streaming (non-temporal) stores."""
+
+from __future__ import annotations
+
+import pytest
+from rig.mpis import MAIN, Mpi
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_what_is_received_comes_after_what_was_streamed(mpi: Mpi) -> None:
+    program = str(mpi.compile("streamed.cc"))
+    result = mpi.run(2, [program, "60000"], {})
+    assert result.returncode == 0 and "streamed: 0 wrong" in result.stdout, result.stdout[-2000:]

@@ -29,8 +29,8 @@ struct Placing {
   [[nodiscard]] bool dedicated(std::size_t rank) const { return progress[rank].has_value(); }
 };
 
-// What confines one rank: where its own threads may use cores, its cpuset, and what its launcher may
-// use (empty: unknown).
+// What confines one rank: where its own threads may use cores, its cpuset, and what its launcher
+// may use (empty: unknown).
 struct Confines {
   os::CpuMask home, cpuset, launcher;
 };

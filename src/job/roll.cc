@@ -13,8 +13,8 @@ namespace tutti::job {
 namespace {
 
 // How long a launcher may wait for ranks that have not signed; all have, or never will. By the
-// first ranks decide, by the second those that cannot look for a greeting after it. The third is for
-// the sentence.
+// first ranks decide, by the second those that cannot look for a greeting after it. The third is
+// for the sentence.
 constexpr int deciding_s = 3, alone_s = 10, naming_s = 1;
 // A launcher answers many questions one after the other.
 constexpr std::size_t questions_per_s = 256;

@@ -160,11 +160,17 @@ Answer address_space() {
   if (limit.rlim_cur != RLIM_INFINITY)
     return {false, std::string("RLIMIT_DATA is ") + mib(limit.rlim_cur, size),
             "ulimit -d unlimited, or a smaller TUTTI_COMMONS_RANGE"};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  if (limit.rlim_cur != RLIM_INFINITY)
+    return {false, std::string("RLIMIT_FSIZE is ") + mib(limit.rlim_cur, size),
+            "ulimit -f unlimited: memory that ranks share is a file"};
   const auto mode = first_line("/proc/sys/vm/overcommit_memory");
   if (mode && *mode == "2")
     return {false, "vm.overcommit_memory is 2: the commons stays off",
             "sysctl vm.overcommit_memory=0"};
-  return {true, "no RLIMIT_AS or RLIMIT_DATA, vm.overcommit_memory is " + mode.value_or("unknown"),
+  return {true,
+          "no RLIMIT_AS, RLIMIT_DATA or RLIMIT_FSIZE, vm.overcommit_memory is " +
+              mode.value_or("unknown"),
           ""};
 }
 

@@ -400,8 +400,7 @@ void Driver::serve() {
       // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
       // only when it has really waited.
       const bool may_hear = dedicated || os::can_wait_for_several();
-      if (!moved && idle > spins && !woken && may_hear)
-        hears_of_all = make(wait_set) && !dedicated;
+      if (!moved && idle > spins && !woken && may_hear) hears_of_all = make(wait_set) && !dedicated;
       if (dedicated && asking_ > 0) idle = std::min(idle, spins - 1);
       unlock(Executor::progress);
       if (moved) {

@@ -59,12 +59,16 @@ def test_memory(probe):
     assert xpmem["available"] == os.access("/dev/xpmem", os.R_OK | os.W_OK)
 
 
-@pytest.mark.parametrize(("option", "limit"), [("-v", "RLIMIT_AS"), ("-d", "RLIMIT_DATA")])
-def test_a_limit_on_address_space_is_seen(probe, option, limit):
-    limited = ["sh", "-c", f"ulimit {option} 1048576; exec {probe} memory"]
+@pytest.mark.parametrize(
+    ("option", "limit", "mib"),
+    [("-v 1048576", "RLIMIT_AS", 1024), ("-d 1048576", "RLIMIT_DATA", 1024)]
+    + [("-f 2048", "RLIMIT_FSIZE", 1)],  # sh counts in 512 bytes
+)
+def test_a_limit_on_address_space_is_seen(probe, option, limit, mib):
+    limited = ["sh", "-c", f"ulimit {option}; exec {probe} memory"]
     done = subprocess.run(limited, capture_output=True, text=True, check=True)
     row = next(r for r in json.loads(done.stdout) if r["name"] == "address_space")
-    assert (row["available"], row["reason"]) == (False, f"{limit} is 1024 MiB")
+    assert (row["available"], row["reason"]) == (False, f"{limit} is {mib} MiB")
 
 
 def test_a_wrong_word(probe):

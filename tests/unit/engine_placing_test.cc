@@ -48,7 +48,9 @@ const Masks two = {cores(0, 3), cores(4, 7)};
 TEST(CoresOfAJob, AreThoseThatItsLauncherMayUse) {
   const CpuMask cpuset = cores(0, 7), few = cores(0, 3), none;
   const CpuMask first = cores(0, 0), second = cores(1, 1), other = cores(5, 5);
-  const auto of = [&](std::initializer_list<Confines> ranks) { return text_of(cores_of_job(ranks)); };
+  const auto of = [&](std::initializer_list<Confines> ranks) {
+    return text_of(cores_of_job(ranks));
+  };
   EXPECT_EQ(of({{first, cpuset, few}, {second, cpuset, few}}), "0-3");
   EXPECT_EQ(of({{few, cpuset, few}, {few, cpuset, few}}), "0-3") << "bound to none of them";
   EXPECT_EQ(of({{first, cpuset, cpuset}, {second, cpuset, cpuset}}), "0-7");

@@ -269,8 +269,9 @@ void late_for_seconds() {
   expect(right && sum == g_ranks, "no error");
 }
 
-// The others call collectives without end, so they are in one when these are killed.
-void killed(bool this_one) {
+// The others call collectives without end, so they are in one when these are killed. `what`: 0 for
+// this process, -1 for all of its host, the launcher's daemon too.
+void killed(bool this_one, pid_t what) {
   std::vector<double> mine(100000, 1), sum(mine),
       all(mine.size() * static_cast<std::size_t>(g_ranks));
   const int count = static_cast<int>(mine.size());
@@ -278,7 +279,8 @@ void killed(bool this_one) {
   std::thread end([=] {
     if (!this_one) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    kill(getpid(), SIGKILL);
+    kill(what == 0 ? getpid() : what, SIGKILL);
+    kill(getpid(), SIGKILL);  // -1 leaves out who calls it
   });
   end.detach();
   for (int root = 0;; root = (root + 1) % g_ranks) {
@@ -322,6 +324,7 @@ int main(int argc, char** argv) {
   if (std::strncmp(argv[1], "late_for_seconds", 16) == 0) late_for_seconds();
   if (std::strcmp(argv[1], "fatal") == 0) fatal(false);
   if (std::strcmp(argv[1], "fatal_on_one_host") == 0) fatal(true);
-  if (std::strcmp(argv[1], "killed") == 0) killed(among(argv + 2, argv + argc));
+  if (std::strcmp(argv[1], "killed") == 0) killed(among(argv + 2, argv + argc), 0);
+  if (std::strcmp(argv[1], "killed_host") == 0) killed(among(argv + 2, argv + argc), -1);
   MPI_Finalize();
 }

@@ -188,3 +188,27 @@ def test_killed_ranks_end_the_job(cluster: Cluster, mpi: Mpi, ranks: str) -> Non
     says_why = rf"{SAYS_WHY[mpi.name]}|tutti: rank \d+ \(process \d+\) ended while"
     assert re.search(says_why, result.output), result.output
     assert "/dev/shm/tutti" not in result.output
+
+
+# What the launcher says of a lost host. (Open MPI's ends with 0, without Tutti, too.)
+LOST = {
+    "openmpi": r"PRTE has lost communication with a remote daemon|Daemon exit status: 137",
+    "mpich": "process manager error waiting for completion",
+    "impi": "Downstream from host tutti-b exited abnormally",
+}
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_lost_host_ends_the_job(cluster: Cluster, mpi: Mpi) -> None:
+    """All that runs there is killed, also the launcher's daemon."""
+    settings = [f"{name}={value}" for name, value in SERVED.items()]
+    command = ["env", *settings, program(mpi), "killed_host", "2"]
+    with Cluster(hosts=3) as own:
+        words = launch(mpi, Layout((2, 2, 1)), own.names, command)
+        left = on_each_host([own.names[0], own.names[2]], f"{gone()}; ls -d /dev/shm/*")
+        script = f'"$@"; echo "ended by $?"; {left}'
+        environment = os.environ | mpi.environment
+        result = own.run_on(0, ["sh", "-c", script, "sh", *words], environment, limit_s=20)
+    assert result.code is not None, result.output
+    assert re.search(LOST[mpi.name], result.output), result.output
+    assert "ended by" in result.output and "/dev/shm/tutti" not in result.output, result.output

@@ -18,8 +18,8 @@ from rig.spanning import ALONE, variables
 # What spans.cc does, and what of it makes a short form.
 PROGRAMS = {
     "overlapped 1": SHORT,  # MPI_THREAD_FUNNELED
-    "overlapped 2": None,
-    "overlapped 3": None,
+    "overlapped 2": SHORT,
+    "overlapped 3": SHORT,
     "outlasted": None,
     "outstanding": None,
     "awaited": SHORT,

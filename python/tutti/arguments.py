@@ -39,6 +39,7 @@ HOSTS = Option(
 )
 HOSTFILE = Option(("--hostfile",), "A file of hosts, as the MPI's launcher takes it.", "FILE")
 JSON = Option(("--json",), "Write the figures to FILE.", "FILE")
+PICTURES = (".png", ".svg", ".pdf")
 PLOT = Option(("--plot",), "Draw them (.png, .svg, .pdf).", "FILE")
 
 
@@ -152,9 +153,9 @@ def words(option: str, text: str, known: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def check_outputs(*files: Optional[Path]) -> None:
-    """Says that a file cannot be written before any work is done for it."""
-    for file in files:
+def check_outputs(*files: Optional[Path], picture: Optional[Path] = None) -> None:
+    """Says that a file cannot be written, or drawn, before any work is done for it."""
+    for file in (*files, picture):
         if file is None:
             continue
         if not is_directory(file.absolute().parent):
@@ -163,3 +164,5 @@ def check_outputs(*files: Optional[Path]) -> None:
             raise UsageError(f"{file} cannot be written: it is a directory")
         if not os.access(file if exists(file) else file.absolute().parent, os.W_OK):
             raise UsageError(f"{file} cannot be written: it is not yours to write to")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise UsageError(f"{picture} cannot be drawn: its name must end in .png, .svg or .pdf")

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
+from rig.text import time_text
+from tutti.reporters.text import plotting
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+plt = plotting()
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
-from rig.text import time_text  # noqa: E402
 
 BASE, TUTTI = "#8c8c8c", "#0b6e99"
 

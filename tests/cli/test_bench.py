@@ -307,6 +307,40 @@ def test_a_plot_of_an_unknown_kind(tutti, stand_in, tmp_path):
     assert result.code == 2
     assert result.err.startswith(f"tutti: {file} cannot be drawn: ")
     assert result.err.count("\n") == 1
+    assert not (mpi.prefix / "started.json").exists(), "it was measured before that"
+
+
+def test_the_table_when_a_file_fails(tutti, stand_in, tmp_path):
+    """What was measured is not to be had again."""
+    mpi = stand_in("openmpi5")
+    replay(mpi, EVENTS)
+    plot, full = tmp_path / "a.png", tmp_path / "full.svg"
+    full.symlink_to("/dev/full")
+    words = ["bench", "allreduce", "-n", "1", "--mpi", mpi.launcher]
+    for files, failed in (
+        (["--json", "/dev/full", "--plot", str(plot)], "/dev/full"),
+        (["--plot", str(full)], full),
+        (["--json", "/dev/full", "--plot", str(full)], "/dev/full"),
+    ):
+        result = tutti(*words, *files)
+        sentence = f"tutti: {failed} cannot be written: No space left on device\n"
+        assert (result.code, result.err) == (2, sentence)
+        assert [line.rstrip() for line in result.out.splitlines()][1:] == TABLE.splitlines()
+    assert plot.read_bytes().startswith(b"\x89PNG\r\n")
+    replay(mpi, [*EVENTS[:2], {"event": "error", "message": "no memory is left"}])
+    result = tutti(*words, "--json", "/dev/full")
+    assert result.err == "tutti: no memory is left\n"  # the first of both
+    assert result.out.splitlines()[3].split() == TABLE.splitlines()[2].split()
+
+
+def test_a_backend_that_matplotlib_does_not_have(tutti, stand_in, tmp_path):
+    mpi = stand_in("openmpi5")
+    replay(mpi, EVENTS)
+    plot = tmp_path / "a.png"
+    words = ["-n", "1", "--mpi", mpi.launcher, "--plot", str(plot)]
+    result = tutti("bench", "allreduce", *words, MPLBACKEND="foo")
+    assert (result.code, result.err) == (0, "")
+    assert plot.read_bytes().startswith(b"\x89PNG\r\n")
 
 
 def test_for_real(tutti, real_mpi, tmp_path):

@@ -99,6 +99,7 @@ def test_files_that_cannot_be_written(tutti, tmp_path):
     result = tutti("model", "--cores", "4", "--plot", str(drawing))
     assert result.code == 2
     assert result.err.startswith(f"tutti: {drawing} cannot be drawn: ")
+    assert result.out == "", "it was computed before that"
     result = tutti("model", "--cores", "4", "--json", "/dev/full")
     assert (result.code, result.err) == (
         2,

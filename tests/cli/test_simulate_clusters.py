@@ -171,6 +171,7 @@ def test_the_networks_are_those_of_the_program():
         (["alltoall", "--nodes", "1024", "--ranks", "64"], "takes too much memory and time"),
         (["allreduce", "--nodes", "4", "--leaders", "0"], "--leaders 0: must be from 1"),
         (["barrier", "--nodes", "4", "--plot", "no/a.png"], "there is no directory no"),
+        (["barrier", "--nodes", "4", "--plot", "a.xyz"], "its name must end in .png"),
     ],
 )
 def test_bad_input(tutti, words, said):

@@ -379,6 +379,10 @@ def test_files_that_cannot_be_read(tutti, tmp_path):
         (["--html", "/no/a"], "/no/a cannot be written: there is no directory /no"),
         (["--chrome", "/dev/full"], "/dev/full cannot be written: No space left on device"),
         (["--paje", "/"], "/ cannot be written: it is a directory"),
+        *(
+            (["--svg", name], f"{name} cannot be drawn: its name must end in .png, .svg or .pdf")
+            for name in ("a.bmp", "a", "svg")
+        ),
     ],
 )
 def test_bad_input(tutti, written, words, sentence):

@@ -11,6 +11,7 @@ tutti bench --overlap ireduce ibcast -n 2,3,4 --comm-cores 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -67,7 +68,7 @@ def bench(
     arguments.check_one_of("--cache", cache, ("cold", "hot"))
     counts = _rank_counts(ranks_text, overlap)
     comm_cores = arguments.communication_cores(comm_cores_text)
-    arguments.check_outputs(json_file, plot_file)
+    arguments.check_outputs(json_file, picture=plot_file)
     points = sizes.parse(size_text)
     found = mpi.find(mpi_path)
     paths.library()
@@ -82,13 +83,24 @@ def bench(
         for count in counts or [max(2, launch.usable_cores() - comm_cores)]
     ]
     rows: list[dict[str, Any]] = []
-    try:
+    errors: list[BaseException] = []
+    with _remembered(errors):
         for row in (_measure_overlap if overlap else _measure)(found, plans):
             rows.append(row)  # noqa: PERF402 - those before an error count
-    finally:
-        if rows:
-            rows = _in_order(rows, plans) if overlap else rows
-            _report(machine, str(found), rows, overlap, json_file, plot_file)
+    if rows:
+        rows = _in_order(rows, plans) if overlap else rows
+        _report(machine, str(found), rows, overlap, json_file, plot_file, errors)
+    if errors:
+        raise errors[0]
+
+
+@contextmanager
+def _remembered(errors: list[BaseException]) -> Iterator[None]:
+    """What fails here is only noted: the rest is done all the same."""
+    try:
+        yield
+    except BaseException as error:
+        errors.append(error)
 
 
 def _report(
@@ -98,16 +110,22 @@ def _report(
     overlap: bool,
     json_file: Optional[Path],
     plot_file: Optional[Path],
+    errors: list[BaseException],
 ) -> None:
-    """The files first: nobody may read the table to its end."""
+    """Each by itself: what was measured is not to be had again. The files first: nobody may read
+    the table to its end."""
     if json_file is not None:
-        bench_json.write(json_file, machine, found, rows, overlap)
+        with _remembered(errors):
+            bench_json.write(json_file, machine, found, rows, overlap)
     if plot_file is not None:
-        from tutti.reporters import bench_plot, overlap_plot  # matplotlib takes a second to load
+        with _remembered(errors):
+            # matplotlib takes a second to load
+            from tutti.reporters import bench_plot, overlap_plot
 
-        draw = overlap_plot.draw if overlap else bench_plot.draw
-        draw(plot_file, machine, found, rows)
-    (overlap_table if overlap else bench_table).print_table(machine, found, rows)
+            draw = overlap_plot.draw if overlap else bench_plot.draw
+            draw(plot_file, machine, found, rows)
+    with _remembered(errors):
+        (overlap_table if overlap else bench_table).print_table(machine, found, rows)
 
 
 def _measure(found: mpi.Mpi, plans: Iterable[measure.Plan]) -> Iterator[dict[str, Any]]:

@@ -62,7 +62,7 @@ def model(
     nodes: int = _aggregation(4, metavar="N", help="Nodes of an Alltoall."),
     ranks: int = _aggregation(8, metavar="N", help="Ranks of each."),
 ) -> None:
-    arguments.check_outputs(json_file, plot_file)
+    arguments.check_outputs(json_file, picture=plot_file)
     if aggregation:
         refuse_group(context, SPLIT_TREE, "is of the split tree: leave it or --aggregation out")
         said = aggregated(network, startup, byte, nodes, ranks)

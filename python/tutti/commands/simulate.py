@@ -150,7 +150,7 @@ def simulate(
             taper=taper,
             late_us=late,
         )
-        arguments.check_outputs(json_file, plot_file)
+        arguments.check_outputs(json_file, picture=plot_file)
         clusters.simulate(asked, json_file, plot_file)
         return
     refuse_group(context, CLUSTERS, "is of clusters: say --nodes, too")
@@ -181,7 +181,7 @@ def simulate(
             f"--trace shows one case, not {cases}: "
             "choose one number of ranks, placement, algorithm and levels"
         )
-    arguments.check_outputs(trace_file, json_file, plot_file)
+    arguments.check_outputs(trace_file, json_file, picture=plot_file)
     words = {
         "machine": machine,
         "cores": cores,

@@ -49,7 +49,7 @@ def show(
         None, "--to", metavar="T", help="Leave out what is after that time."
     ),
 ) -> None:
-    arguments.check_outputs(html, svg, chrome, paje)
+    arguments.check_outputs(html, chrome, paje, picture=svg)
     for output in (html, svg, chrome, paje):
         if output is not None and output.resolve() == file.resolve():
             raise UsageError(f"{output} is the trace itself, which would be overwritten")

@@ -10,7 +10,7 @@ from tutti.aggregation import SCATTER, Alltoall, Network
 from tutti.reporters.bench_table import show_time
 from tutti.reporters.quantities import plural, show_bytes
 from tutti.reporters.simulate_plot import STYLES
-from tutti.reporters.text import console, log_times, plain_axes, save_figure, table
+from tutti.reporters.text import console, log_times, plain_axes, plotting, save_figure, table
 
 SIZES = [1 << k for k in range(15)]
 TOTALS = [1 << k for k in (8, 10, 12, 14, 16)]
@@ -58,10 +58,7 @@ def print_table(said: dict[str, Any]) -> None:
 
 def draw(path: Path, said: dict[str, Any]) -> None:
     """Figure 4 of the paper, and an Alltoall beside it."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     network = Network(said["startup_us"], said["byte_us"], said["constant_us"])
     figure, (first, second, third) = pyplot.subplots(1, 3, figsize=(15, 4.6), layout="constrained")

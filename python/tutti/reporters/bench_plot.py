@@ -9,7 +9,7 @@ from typing import Any
 
 from tutti.reporters.checks import machine_line
 from tutti.reporters.quantities import show_bytes
-from tutti.reporters.text import plain_axes, save_figure
+from tutti.reporters.text import plain_axes, plotting, save_figure
 
 # Distinguishable without colour as well: dark, orange, grey dashes.
 LINES = (
@@ -24,10 +24,7 @@ MOST_COLUMNS = 5
 
 def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:
     """One panel a collective, both axes logarithmic."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     collectives = list(dict.fromkeys(row["collective"] for row in rows))
     columns = min(len(collectives), MOST_COLUMNS)

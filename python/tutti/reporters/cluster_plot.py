@@ -9,14 +9,11 @@ from typing import Any
 from tutti.reporters.cluster_table import label, title
 from tutti.reporters.quantities import show_bytes
 from tutti.reporters.simulate_plot import STYLES
-from tutti.reporters.text import log_times, plain_axes, save_figure
+from tutti.reporters.text import log_times, plain_axes, plotting, save_figure
 
 
 def draw(path: Path, result: dict[str, Any]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     cases = result["cases"]
     over = "bytes" if len({case["bytes"] for case in cases}) > 1 else "nodes"

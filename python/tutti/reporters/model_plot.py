@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tutti.reporters.text import plain_axes, save_figure
+from tutti.reporters.text import plain_axes, plotting, save_figure
 
 GREY = {"color": "#777777", "linestyle": "--", "linewidth": 1.4}
 DARK = {"color": "#222222", "linestyle": "-.", "linewidth": 1.4}
@@ -17,16 +17,13 @@ Rows = Sequence[dict[str, Any]]
 
 def draw(path: Path, said: dict[str, Any]) -> None:
     """Messages and best split on top; below, for each kind of buffer, communication and all."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     constant, growing = said["rows"], said["growing"]
     figure, grid = pyplot.subplots(3, 2, figsize=(12, 13), layout="constrained")
     figure.suptitle(f"Nonblocking collectives with a split tree on {said['cores']} cores")
     levels = len(constant[-1]["messages"])
-    colors = matplotlib.colormaps["turbo"]([0.05 + 0.9 * s / levels for s in range(levels + 1)])
+    colors = pyplot.get_cmap("turbo")([0.05 + 0.9 * s / levels for s in range(levels + 1)])
     _messages(grid[0][0], constant, colors)
     _best(grid[0][1], constant, growing)
     for line, rows, name in (

@@ -10,7 +10,7 @@ from typing import Any
 from tutti.reporters.checks import machine_line
 from tutti.reporters.overlap_table import setting
 from tutti.reporters.quantities import plural, show_bytes
-from tutti.reporters.text import plain_axes, save_figure
+from tutti.reporters.text import plain_axes, plotting, save_figure
 
 # The MPI dark, Tutti orange; what communicates and computes in full colour, what only communicates
 # pale.
@@ -30,10 +30,7 @@ MOST_COLUMNS = 4
 
 def draw(path: Path, machine: dict[str, Any], mpi: str, rows: Sequence[dict[str, Any]]) -> None:
     """Two panels a collective."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     collectives = list(dict.fromkeys(row["collective"] for row in rows))
     columns = min(len(collectives), MOST_COLUMNS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tutti.reporters.simulate_table import levels, title
-from tutti.reporters.text import plain_axes, save_figure
+from tutti.reporters.text import plain_axes, plotting, save_figure
 
 # Distinguishable without colour as well.
 STYLES = (
@@ -21,10 +21,7 @@ STYLES = (
 
 
 def draw(path: Path, result: dict[str, Any], overlap: bool) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     figure, panel = pyplot.subplots(figsize=(7.6, 4.8), layout="constrained")
     one = len({case["ranks"] for case in result["cases"]}) == 1

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,16 @@ def write_file(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8", errors="surrogateescape")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def plotting() -> Any:
+    """matplotlib.pyplot, for files alone. A backend that the user has asked for is not looked at:
+    to import matplotlib fails where there is no such backend."""
+    os.environ["MPLBACKEND"] = "Agg"
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    return pyplot
 
 
 def plain_axes(panel: Any, grid: str = "y") -> None:

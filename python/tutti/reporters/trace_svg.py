@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from tutti.reporters.quantities import plural, show_bytes
-from tutti.reporters.text import save_figure
+from tutti.reporters.text import plotting, save_figure
 from tutti.reporters.trace_kinds import COLORS, LEGEND, MESSAGE_COLOR, show_time, unit_of
 from tutti.reporters.trace_summary import times_by_kind
 from tutti.trace import KINDS, Message, Span, Trace
@@ -20,10 +20,7 @@ GAP = 0.0008  # of the width, between neighbours that are wide enough: where one
 
 def draw(path: Path, trace: Trace, marked: Optional[Message]) -> None:
     """`marked` is a message of the trace to point out."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pyplot = plotting()
 
     rows = trace.rows()
     count = len(rows)

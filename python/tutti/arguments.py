@@ -58,7 +58,8 @@ def number(word: str) -> int:
 def check_within(option: str, value: float, least: float, most: float) -> None:
     """Refuses what no command could compute with, such as nan."""
     if not least <= value <= most:
-        raise UsageError(f"{option} {value:g}: must be from {least:g} to {most:g}")
+        given = value if isinstance(value, int) else f"{value:g}"  # no float is as long as an int
+        raise UsageError(f"{option} {given}: must be from {least:g} to {most:g}")
 
 
 def numbers(option: str, text: str, least: int, most: int) -> list[int]:

@@ -148,6 +148,14 @@ def test_the_aggregation_of_another_network(tutti):
         ),
         (["--aggregation", "--startup", "nan"], "--startup nan: must be from 1e-06 to 1e+06"),
         (["--aggregation", "--byte", "0"], "--byte 0: must be from 1e-06 to 1e+06"),
+        *(
+            (["--aggregation", "--nodes", word], f"--nodes {word}: must be from 2 to 4096")
+            for word in ("1", "4097", "1" + 320 * "0")
+        ),
+        *(
+            (["--aggregation", "--ranks", word], f"--ranks {word}: must be from 1 to 32768")
+            for word in ("0", "32769", "1" + 160 * "0")
+        ),
     ],
 )
 def test_options_that_it_refuses(tutti, words, sentence):

@@ -92,8 +92,8 @@ def aggregated(
     for option, value in (("--startup", startup_us), ("--byte", byte_ns)):
         if value is not None:
             arguments.check_within(option, value, LEAST_COST, MOST_COST)
-    if nodes < 2 or ranks < 1:
-        raise UsageError("--nodes must be at least 2, and --ranks at least 1")
+    arguments.check_within("--nodes", nodes, 2, clusters.MOST_NODES)
+    arguments.check_within("--ranks", ranks, 1, clusters.MOST_RANKS // nodes)
     known = clusters.networks()[name]
     given = startup_us is not None or byte_ns is not None
     network = Network(

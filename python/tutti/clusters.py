@@ -132,8 +132,7 @@ def _check(asked: Asked) -> None:
     arguments.check_within("--late", asked.late_us, 0, MOST_LATE_US)
     if asked.taper > 1 and asked.switch_nodes == 0:
         raise UsageError("--taper is of the links between switches: say --switch N, too")
-    if asked.switch_nodes < 0:
-        raise UsageError("--switch must not be negative")
+    arguments.check_within("--switch", asked.switch_nodes, 0, MOST_NODES)
     if asked.collective == "barrier" and asked.bytes:
         raise UsageError("--bytes: a barrier moves none")
 

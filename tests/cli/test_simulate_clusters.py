@@ -170,6 +170,10 @@ def test_the_networks_are_those_of_the_program():
         (["scan", "--nodes", "4", "--layout", "cyclic"], "ranks that follow each other"),
         (["alltoall", "--nodes", "1024", "--ranks", "64"], "takes too much memory and time"),
         (["allreduce", "--nodes", "4", "--leaders", "0"], "--leaders 0: must be from 1"),
+        *(
+            (["barrier", "--nodes", "4", "--switch", n], f"--switch {n}: must be from 0 to 4096")
+            for n in ("-1", "4097", "9999999999")
+        ),
         (["barrier", "--nodes", "4", "--plot", "no/a.png"], "there is no directory no"),
         (["barrier", "--nodes", "4", "--plot", "a.xyz"], "its name must end in .png"),
     ],

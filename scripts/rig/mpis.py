@@ -49,7 +49,8 @@ def end(job: subprocess.Popen) -> None:
 def run_job(
     command: list[str], environment: dict[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
-    """subprocess.run with both outputs in one, but what takes too long leaves no rank behind."""
+    """subprocess.run with both outputs in one, but what takes too long leaves no rank behind, nor
+    does what is interrupted."""
     job = subprocess.Popen(
         command,
         env=environment,
@@ -61,7 +62,7 @@ def run_job(
     )
     try:
         said, _ = job.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
+    except BaseException:  # a Ctrl-C does not reach its session
         end(job)
         raise
     return subprocess.CompletedProcess(command, job.returncode, said)

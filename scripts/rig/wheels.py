@@ -17,6 +17,7 @@ from tutti import launch, paths
 from tutti.errors import TuttiError
 
 from rig import ROOT
+from rig.mpis import end
 
 
 class RigError(Exception):
@@ -96,14 +97,18 @@ def run(
     with subprocess.Popen(
         words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
     ) as process:
-        if started:
-            started(process)
-        for line in process.stdout:
-            tail = [*tail[-9:], line.rstrip()]
-            yield line.rstrip("\n")
+        try:
+            if started:
+                started(process)
+            for line in process.stdout:
+                tail = [*tail[-9:], line.rstrip()]
+                yield line.rstrip("\n")
+        except BaseException:  # a Ctrl-C does not reach the group that `timeout` makes
+            end(process)
+            raise
     if process.returncode != 0:
-        end = "it took too long" if process.returncode == 124 else f"exit {process.returncode}"
-        raise RigError(f"{' '.join(command)}: {end}\n" + "\n".join(tail))
+        why = "it took too long" if process.returncode == 124 else f"exit {process.returncode}"
+        raise RigError(f"{' '.join(command)}: {why}\n" + "\n".join(tail))
 
 
 def bench(

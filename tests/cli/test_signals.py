@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import COMMAND
+from rig import mpis, wheels
 
 # Exits with the number of signals it got; the second one, if any, follows the first at once.
 COUNTS = """#!{python}
@@ -116,3 +120,34 @@ def test_a_launcher_that_does_not_say_its_version(environment, tmp_path):
         time.sleep(0.01)
     started.send_signal(signal.SIGTERM)
     assert started.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+def interrupted_job(pipe: Path) -> None:
+    job = ["sh", "-c", 'exec 3>"$0"; echo started >&3; sleep 60; exit', str(pipe)]
+    mpis.run_job(job, dict(os.environ), 60)
+
+
+def interrupted_run(pipe: Path) -> None:
+    mpi = SimpleNamespace(words=lambda ranks, program, _: program, environment={})
+    job = ["sh", "-c", 'exec 3>"$0"; echo started >&3; echo started; sleep 60; exit', str(pipe)]
+    lines = wheels.run(mpi, 1, job, with_tutti=False)
+    assert next(lines) == "started"
+    lines.throw(KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("interrupted", [interrupted_job, interrupted_run])
+def test_jobs_of_a_script_that_is_interrupted(tmp_path, monkeypatch, interrupted):
+    """All that the job starts has the pipe open, which ends with the last of them."""
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+
+    def communicate(*_: object, **__: object) -> None:
+        select.select([pipe], [], [], 60)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", communicate)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(tmp_path / "pipe")
+    assert select.select([pipe], [], [], 60)[0] and os.read(pipe, 100) == b"started\n"
+    assert select.select([pipe], [], [], 10)[0] and os.read(pipe, 100) == b"", "a job is left"
+    os.close(pipe)

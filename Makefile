@@ -7,15 +7,17 @@ help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 17
 
 setup:  ## install what is missing: Debian packages (as root), .venv, an MPI of each kind in .mpi
-	@scripts/setup.sh
+	@scripts/setup.sh tests
 
-build: setup  ## compile into build/release and install the tutti command into .venv
+build:  ## compile into build/release and install the tutti command into .venv
+	@scripts/setup.sh
 	@scripts/build.sh
 
 test:  ## set up, build, and run every check and test
 	@scripts/test.sh
 
-demo: setup  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
+demo:  ## three unmodified programs, plain and under `tutti run`, in one table and one plot
+	@scripts/setup.sh
 	@scripts/build.sh tutti_package
 	@.venv/bin/python scripts/demo.py
 

@@ -1,15 +1,52 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# install.sh PACKAGE...: installs those of these Debian packages that are missing; as root.
+# install.sh PACKAGE... [--if-known PACKAGE...]: installs those of these Debian packages that are
+# missing; as root, else it names them. What the distribution does not know of those behind
+# --if-known is named and left out.
 set -euo pipefail
 
-installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | grep -c '^ii' || true)
-[[ $installed == "$#" ]] && exit
-install="apt-get install -y --no-install-recommends $*"
-if [[ $(id -u) != 0 ]]; then
-  echo "Debian packages are missing; please run: sudo $install" >&2
-  exit 1
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+am_root() { [[ $(id -u) == 0 ]]; }
+update() {
+  apt-get update -q >/dev/null || fail "apt-get update failed; are the package servers reachable?"
+}
+
+# The index of a fresh image is empty, and says nothing about what there is.
+has_index() { apt-cache policy | grep '^ *[0-9]* [a-z+]*:' >/dev/null; }
+
+is_known() {
+  local said
+  said=$(LC_ALL=C apt-get install -s "$1" 2>&1) && return
+  ! grep -qE '^E: (Unable to locate package|Package .* has no installation candidate)' <<<"$said"
+}
+
+# The second letter is the state; the first is what is wanted, which may be to hold it. A package
+# may stand for others: libtcmalloc-minimal4t64 is libtcmalloc-minimal4, too.
+installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}, ${Provides}\n' | sed -n 's/^.i //p' |
+  tr , '\n' | sed 's/^ *//; s/[ (:].*//')
+
+declare -a missing=() perhaps=() unknown=()
+declare -n list=missing
+for package in "$@"; do
+  if [[ $package == --if-known ]]; then
+    declare -n list=perhaps
+  elif ! grep -qxF -e "$package" <<<"$installed"; then
+    list+=("$package")
+  fi
+done
+if [[ ${#perhaps[@]} -gt 0 ]] && am_root && ! has_index; then update; fi
+for package in "${perhaps[@]}"; do
+  if has_index && ! is_known "$package"; then unknown+=("$package"); else missing+=("$package"); fi
+done
+if [[ ${#unknown[@]} -gt 0 ]]; then
+  say "this distribution has no ${unknown[*]}: what needs them is skipped, or says so"
 fi
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+install="apt-get install -y --no-install-recommends ${missing[*]}"
+am_root || fail "Debian packages are missing; please run: sudo $install"
+say "installing Debian packages: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q >/dev/null
-$install -q >/dev/null
+update  # an old index names versions that are gone
+$install -q >/dev/null || fail "failed: $install"

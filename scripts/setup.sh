@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that `make build`, `make test` and `make demo` need: Debian packages (installed when
-# root, else named), .venv for Python, .mpi/NAME for each MPI from PyPI, and .clients/NAME for the
-# test suites of other people's packages. Does nothing, quickly, where nothing is missing.
+# Everything that `make build` and `make demo` need: Debian packages (installed when root, else
+# named), .venv for Python, .mpi/NAME for each MPI from PyPI, and .clients/NAME for the test suites
+# of other people's packages. `setup.sh tests`: also the Debian packages of scripts/
+# debian-packages-tests.txt. Does nothing, quickly, where nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,26 +11,15 @@ say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 rows() { grep -v '^#' "$1" || true; }  # a list file without its comments
 
+# debian_packages LIST [LIST]: of the second, those that the distribution has.
 debian_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    say "this is no Debian: please have the equivalents of scripts/debian-packages.txt installed"
+    say "this is no Debian: please have the equivalents of $* installed"
     return
   fi
-  local installed missing
-  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii //p' | sort -u)
-  missing=$(comm -13 <(printf '%s\n' "$installed") <(rows scripts/debian-packages.txt | sort -u) |
-    tr '\n' ' ')
-  [[ -z ${missing// /} ]] && return
-  local install="apt-get install -y --no-install-recommends $missing"
-  if [[ $(id -u) != 0 ]]; then
-    fail "Debian packages are missing; please run: sudo $install"
-  fi
-  say "installing Debian packages: $missing"
-  export DEBIAN_FRONTEND=noninteractive
-  # The index of a fresh image is empty, and that of an old one names versions that are gone.
-  apt-get update -q >/dev/null || fail "apt-get update failed; are the package servers reachable?"
-  # shellcheck disable=SC2086
-  $install -q >/dev/null || fail "failed: $install"
+  local packages
+  mapfile -t packages < <(rows "$1"; [[ $# == 1 ]] || { echo --if-known; rows "$2"; })
+  scripts/install.sh "${packages[@]}"
 }
 
 # The first Python that is new enough and can make environments.
@@ -86,7 +76,7 @@ case $PWD in
     fail "the MPIs' compiler scripts do not work in $PWD: please move to a path without spaces and" \
       "signs that a shell or env takes for its own" ;;
 esac
-debian_packages
+debian_packages scripts/debian-packages.txt ${1:+"scripts/debian-packages-$1.txt"}
 python=$(find_python)
 mapfile -t requirements < <(rows scripts/requirements.txt)
 environment .venv "${requirements[@]}"

@@ -49,17 +49,18 @@ required() {
 
 python=.venv/bin/python
 run_pytest() { "$python" -m pytest -p no:cacheprovider "$@"; }
+lacks=-rfEs  # says what a machine lacks, for which tests are skipped
 # Two tests at a time: they wait for launchers and small programs more than they compute.
 run_two_pytests() { run_pytest -n 2 "$@"; }
-# A line a test is too much to read: only the failures and the totals.
+# A line a test is too much to read: only the failures, the totals and what was skipped.
 run_ctest() {
   local log=build/ctest.log code=0
   ctest --test-dir build/release --output-on-failure -j "$(nproc)" >"$log" 2>&1 || code=$?
-  if [[ $code != 0 ]]; then grep -vE 'Passed|^ *Start ' "$log"; else grep 'tests passed' "$log"; fi
+  if [[ $code != 0 ]]; then grep -vE 'Passed|^ *Start ' "$log"; else grep -E 'tests passed|\(Skipped\)' "$log"; fi
   return "$code"
 }
 
-required "setup" scripts/setup.sh
+required "setup" scripts/setup.sh tests
 required "build" scripts/build.sh
 step "layers" run_pytest tests/layers
 step "format" scripts/format.sh --check
@@ -77,11 +78,11 @@ for folder in tests/*/; do
   case $folder in
     tests/layers) ;;
     tests/cli | tests/fortran) step "$folder" run_two_pytests "$folder" ;;
-    tests/cluster) step "$folder" run_pytest -rfEs "$folder" ;;  # says what a machine lacks
+    tests/cluster) step "$folder" run_pytest $lacks "$folder" ;;
     tests/examples) step "$folder" run_pytest_as_users_do "$folder" ;;
     tests/mpi)
-      step "$folder, two at a time" run_two_pytests "$folder" -m "not alone"
-      step "$folder, alone" run_pytest "$folder" -m alone
+      step "$folder, two at a time" run_two_pytests $lacks "$folder" -m "not alone"
+      step "$folder, alone" run_pytest $lacks "$folder" -m alone
       ;;
     *) step "$folder" run_pytest "$folder" ;;
   esac

@@ -103,7 +103,7 @@ def _first_in_path() -> Path:
 
 
 def _launcher(where: str) -> Path:
-    path = Path(where).expanduser()
+    path = _without_tilde(Path(where))
     if files.is_directory(path):
         for candidate in (path / d / name for d in ("bin", ".") for name in LAUNCHERS):
             if _executable(candidate):
@@ -117,6 +117,13 @@ def _launcher(where: str) -> Path:
     if not found:
         raise NoMpiError(f"{where} is neither an MPI launcher nor a directory with one")
     return Path(found)
+
+
+def _without_tilde(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # there is no such user, or nobody knows where this one's home is
+        return path
 
 
 def _executable(path: Path) -> bool:

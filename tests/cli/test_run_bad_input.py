@@ -83,6 +83,7 @@ def test_no_mpi(tutti, tmp_path):
     ("where", "sentence"),
     [
         ("/nope", "/nope is neither an MPI launcher nor a directory with one"),
+        ("~nosuch/mpi", "~nosuch/mpi is neither an MPI launcher nor a directory with one"),
         ("/etc", "there is no mpirun or mpiexec in /etc or /etc/bin"),
         ("/etc/passwd", "/etc/passwd is not executable, so it is no MPI launcher"),
         (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn, Optional
 
+from tutti import remarks
 from tutti.errors import TuttiError
 
 
@@ -72,7 +73,7 @@ def _run(words: list[str]) -> int:
         if debug:
             import traceback
 
-            traceback.print_exc()
+            remarks.say(traceback.format_exc())
         return _say(
             f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "
             "(`tutti --debug ...` shows where)",
@@ -87,5 +88,5 @@ def _end(number: int, _: object) -> NoReturn:
 
 
 def _say(message: str, code: int) -> int:
-    print(f"tutti: {message}", file=sys.stderr)
+    remarks.say(f"tutti: {message}")
     return code

@@ -10,13 +10,12 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, files, launch, mpi, paths, process
+from tutti import arguments, files, launch, mpi, paths, process, remarks
 from tutti.arguments import Option
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 
@@ -178,7 +177,7 @@ def _start(
         started = launch.build(found, job, variables, os.environ)
         if not quiet:
             for note in started.notes:
-                print(f"tutti: {note}", file=sys.stderr)
+                remarks.say(f"tutti: {note}")
         meanwhile = None if quiet else _summary
         return process.run(started.words, started.environment, meanwhile)
 

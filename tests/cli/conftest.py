@@ -36,7 +36,8 @@ if (here / "trace").exists():
     traces = [w.split("=", 1)[1] for w in sys.argv if w.startswith("TUTTI_TRACE=")]
     Path(traces[0]).write_text((here / "trace").read_text())
 sys.stdout.buffer.write((here / "stdout").read_bytes() if (here / "stdout").exists() else b"")
-sys.stderr.buffer.write((here / "stderr").read_bytes() if (here / "stderr").exists() else b"")
+if (here / "stderr").exists():  # /dev/full refuses to take nothing, too
+    sys.stderr.buffer.write((here / "stderr").read_bytes())
 sys.exit(int((here / "code").read_text()) if (here / "code").exists() else 0)
 """
 BANNERS = {

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import COMMAND
+from test_run import REPORT
 
 
 @pytest.fixture
@@ -44,6 +45,31 @@ def test_streams_that_are_closed(environment, tmp_path, closed):
         env=environment, timeout=60, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (9, "", "")
+
+
+@pytest.mark.parametrize("unheard", ["2>/dev/full", "2>&1 >/dev/null | true"])
+@pytest.mark.parametrize(
+    "plays", [{"report": REPORT}, {"report": REPORT, "code": 9}, {"fatal": "lost\n", "code": 9}]
+)
+def test_standard_error_that_cannot_be_written(environment, stand_in, unheard, plays):
+    mpi = stand_in("openmpi5")
+    mpi.plays(**plays)
+    words = [str(COMMAND), "run", "--mpi", mpi.launcher, "-n", "4000", "true"]  # with a remark
+    script = f'{{ "$@"; echo $? >ended; }} {unheard}'
+    subprocess.run(
+        ["bash", "-c", script, "bash", *words],
+        env=environment, cwd=mpi.prefix, timeout=60, check=True,
+    )  # fmt: skip
+    assert (mpi.prefix / "started.json").exists()
+    assert int((mpi.prefix / "ended").read_text()) == plays.get("code", 0)
+
+
+def test_complaint_that_nobody_hears(environment):
+    done = subprocess.run(
+        ["sh", "-c", '"$@" 2>/dev/full', "sh", str(COMMAND), "run", "./nope"],
+        env=environment, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 127
 
 
 def test_report_that_is_cut_off(environment, words):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from tutti.errors import InstallationError
+from tutti.remarks import say
 from tutti.reporters.quantities import plural, show_bytes
 
 VERSION = 1
@@ -33,7 +34,7 @@ def read(path: Path) -> dict[str, Any]:
     """The report that rank 0 wrote at MPI_Finalize."""
     try:
         report = json.loads(path.read_text(encoding="utf-8", errors="replace"))
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise InstallationError(f"the library's report cannot be read: {error}") from error
     if report.get("version") != VERSION:
         raise InstallationError(
@@ -49,10 +50,8 @@ def print_report(path: Path, mpi: str, trace: Optional[Path], again: Sequence[st
     try:
         print_summary(read(path), mpi, trace, again)
     except InstallationError as error:
-        _say(f"tutti: there is no summary: {error}")
+        say(f"tutti: there is no summary: {error}")
         return error.exit_code
-    except BrokenPipeError:  # nobody reads it
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     return 0
 
 
@@ -62,30 +61,30 @@ def print_summary(
     where = plural(report["ranks"], "rank")
     if report["nodes"] > 0:  # known to rank 0
         where += f" on {plural(report['nodes'], 'node')}"
-    _say(f"\n{_bold('tutti')}: {mpi}, {where}")
+    say(f"\n{_bold('tutti')}: {mpi}, {where}")
     calls = [row for row in report["calls"] if row["seen"] > 0]
     if calls:
         _print_calls(calls)
     else:
-        _say("no collective that Tutti knows was called")
+        say("no collective that Tutti knows was called")
     for row in calls:
         for reason, count in sorted(row.get("reasons", {}).items(), key=lambda item: -item[1]):
-            _say(f"left to the MPI: {row['collective']} {count}x, {reason}")
+            say(f"left to the MPI: {row['collective']} {count}x, {reason}")
     for row in calls:
         if messages := row.get("messages", 0):
             others = row["without_leaders"]
             sent = f"{plural(messages, 'message')} of {show_bytes(row['message_bytes'])} in all"
             without = f"without leaders {others['messages']} of {show_bytes(others['bytes'])}"
-            _say(f"between nodes: {row['collective']} {sent}; {without}")
+            say(f"between nodes: {row['collective']} {sent}; {without}")
     moved = [(way, count) for way, count in report["ways"].items() if count > 0]
     if moved:
         parts = (f"{show_bytes(count)} by {WAYS.get(way, way)}" for way, count in moved)
-        _say("moved: " + ", ".join(parts))
+        say("moved: " + ", ".join(parts))
     for note in report.get("notes", []):
-        _say(f"note: {note}")
+        say(f"note: {note}")
     if trace is not None:
-        _say(f"trace: {trace}")
-    _say(f"next: `{_next_command(report, calls, trace, again)}`")
+        say(f"trace: {trace}")
+    say(f"next: `{_next_command(report, calls, trace, again)}`")
 
 
 def _print_calls(calls: list[dict[str, Any]]) -> None:
@@ -97,11 +96,7 @@ def _print_calls(calls: list[dict[str, Any]]) -> None:
     for at, (name, *numbers) in enumerate(rows):
         cells = (number.rjust(width) for number, width in zip(numbers, others))
         line = "  ".join((name.ljust(first), *cells))
-        _say(_bold(line) if at == 0 else line)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+        say(_bold(line) if at == 0 else line)
 
 
 def _bold(text: str) -> str:
@@ -119,14 +114,14 @@ def print_last_words(text: str) -> None:
     """Why ranks ended the job: launchers may throw away what they print just before the end."""
     said = list(dict.fromkeys(text.splitlines()))
     for line in said[:MOST_LAST_WORDS]:
-        _say(f"{_bold('the job ended because')}: {line.removeprefix('tutti: ')}")
+        say(f"{_bold('the job ended because')}: {line.removeprefix('tutti: ')}")
     if len(said) > MOST_LAST_WORDS:
-        _say(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
+        say(f"and {plural(len(said) - MOST_LAST_WORDS, 'more sentence')} of other ranks")
 
 
 def print_no_trace() -> None:
     """The job failed."""
-    _say("no trace: the job writes it at MPI_Finalize")
+    say("no trace: the job writes it at MPI_Finalize")
 
 
 def _next_command(

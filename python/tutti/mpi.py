@@ -136,8 +136,10 @@ def _banner(launcher: Path) -> str:
         os.environ, PATH=f"{launcher.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     )
     environment.pop("LD_PRELOAD", None)
+    words = [str(launcher), "--version"]
     try:
-        return process.output_of([str(launcher), "--version"], environment, BANNER_TIMEOUT_S)
+        # To start the launcher takes prctl, and there is time to load it now.
+        return process.output_of(words, environment, BANNER_TIMEOUT_S, process.prctl)
     except OSError as error:
         raise NoMpiError(f"{launcher} --version does not answer: {error}") from error
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,6 +19,7 @@ FORWARDED = {
     signal.SIGUSR1, signal.SIGUSR2,
 }  # fmt: skip
 IGNORED_BY_PYTHON = {signal.SIGPIPE, signal.SIGXFSZ}
+PR_SET_PDEATHSIG = 1
 SI_KERNEL = 0x80  # the terminal's signals come from the kernel, to the whole foreground group
 
 
@@ -42,11 +44,7 @@ def run(
     waited = FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        child = os.posix_spawn(
-            words[0], words, environment, setsigmask=before, setsigdef=IGNORED_BY_PYTHON
-        )
-        if meanwhile is not None:
-            meanwhile()
+        child = _spawn(words, environment, before, meanwhile)
         while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
             arrived = signal.sigwaitinfo(waited)
             if arrived.si_signo == signal.SIGCHLD or arrived.si_code == SI_KERNEL:
@@ -60,7 +58,71 @@ def run(
     return code if code >= 0 else 128 - code
 
 
-def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float) -> str:
+def _spawn(
+    words: list[str],
+    environment: Mapping[str, str],
+    mask: Iterable[int],
+    meanwhile: Optional[Callable[[], object]],
+) -> int:
+    """As os.posix_spawn, but what is started gets a SIGTERM when this process ends, even if that is
+    killed: launchers end their jobs then. The kernel takes the end of the thread that forks for
+    that of the process; here it is the only one.
+    """
+    parent = os.getpid()
+    reader, writer = os.pipe()  # closed by exec
+    child = os.fork()
+    if child == 0:
+        try:
+            for number in FORWARDED | IGNORED_BY_PYTHON:  # no more handlers of Python's
+                if number in IGNORED_BY_PYTHON or callable(signal.getsignal(number)):
+                    signal.signal(number, signal.SIG_DFL)
+            _end_with(parent)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            os.execve(words[0], words, environment)
+        except OSError as error:
+            os.write(writer, str(error.errno).encode())
+        finally:
+            os._exit(127)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        if meanwhile is not None:
+            meanwhile()
+        problem = pipe.read()
+    if problem:
+        os.waitpid(child, 0)
+        raise OSError(int(problem), os.strerror(int(problem)), words[0])
+    return child
+
+
+def _end_with(parent: int) -> None:
+    """Has the kernel send this process a SIGTERM when its parent ends."""
+    call = prctl()
+    if call is None:
+        return
+    call(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    if os.getppid() != parent:  # it has ended before that
+        os._exit(128 + signal.SIGTERM)
+
+
+@functools.cache
+def prctl() -> Any:
+    """The system call, which Python has not; None if this one was built without ctypes."""
+    try:
+        import ctypes  # this takes some milliseconds
+
+        found = ctypes.CDLL(None).prctl
+        found.argtypes = [ctypes.c_int, ctypes.c_ulong]
+    except (ImportError, OSError, AttributeError):
+        return None
+    return found
+
+
+def output_of(
+    words: list[str],
+    environment: Mapping[str, str],
+    timeout_s: float,
+    meanwhile: Optional[Callable[[], object]] = None,
+) -> str:
     """What a program that reads nothing prints; raises OSError, TimeoutError among them."""
     hear_of_children()
     reader, writer = os.pipe()
@@ -80,6 +142,8 @@ def output_of(words: list[str], environment: Mapping[str, str], timeout_s: float
         output = b""
         end = time.monotonic() + timeout_s
         try:
+            if meanwhile is not None:
+                meanwhile()
             while select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
                 more = pipe.read(65536)
                 if not more:

@@ -112,7 +112,7 @@ def test_standard_input(tutti, real_mpi, program):
     assert (result.code, result.out) == (0, "read a line\nsum 2\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_signals_end_the_job(environment, real_mpi, program, number, tmp_path):
     started = subprocess.Popen(
         [str(COMMAND), "run", "--mpi", real_mpi.launcher, "-n", "2", str(program), "wait"],

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Optional
 
 import pytest
 from conftest import COMMAND
@@ -88,6 +89,27 @@ Path("started").touch()
 signal.sigwait([signal.SIGTERM])
 Path("ended").touch()
 """
+
+
+def test_a_command_that_is_killed(environment, tmp_path):
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(STAYS.format(python=sys.executable))
+    launcher.chmod(0o755)
+    words = [str(COMMAND), "run", "--mpi", str(launcher), "true"]
+    started = subprocess.Popen(words, env=environment, cwd=tmp_path)
+    wait_for(tmp_path / "started", started)
+    started.kill()
+    assert started.wait(timeout=60) == -signal.SIGKILL
+    wait_for(tmp_path / "ended", None)
+
+
+def wait_for(file: Path, started: Optional[subprocess.Popen[bytes]]) -> None:
+    """Until it is there; what is to make it must not end meanwhile."""
+    deadline = time.monotonic() + 30
+    while not file.exists():
+        assert started is None or started.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -95,6 +95,14 @@ def test_report_on_another_host(tutti, words):
     assert result.code == 9, result.err
 
 
+def test_launcher_that_is_gone(tutti, tmp_path):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(LAUNCHER.replace("exit;", 'rm "$0"; exit;'))
+    launcher.chmod(0o755)
+    result = tutti("run", "--mpi", str(launcher), "true")
+    assert (result.code, result.err) == (1, f"tutti: {launcher}: No such file or directory\n")
+
+
 def test_name_that_is_too_long(tutti, words):
     result = tutti(*words[1][1:-1], "./" + 300 * "a")
     assert result.code == 127 and "there is no program ./aaa" in result.err

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, launch, version
+from tutti import arguments, launch, launcher_words, version
 from tutti.arguments import Host
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
@@ -120,7 +120,7 @@ def _launch(mpi: Mpi, host: Host, options: Sequence[str], allow_root: bool) -> l
     }
     # The cores of the host count, and not those that the launcher would give to one rank.
     if mpi.family == "openmpi" and not any(
-        name.endswith("-bind-to") for name in launch.named_options(options)
+        name.endswith("-bind-to") for name in launcher_words.names(options)
     ):
         options = ["--bind-to", "none", *options]
     if mpi.family == "intel":

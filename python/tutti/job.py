@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, files, launch, mpi, paths, process, remarks
+from tutti import arguments, files, launch, launcher_words, mpi, paths, process, remarks
 from tutti.arguments import Option
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 
@@ -194,7 +194,7 @@ def _written(file: Optional[Path]) -> Optional[int]:
 def check_program(word: str, launcher_options: list[str]) -> None:
     """One clear sentence for what a launcher would say on a page, once a rank."""
     if not Path(word).is_absolute() and not ELSEWHERE.isdisjoint(
-        launch.named_options(launcher_options)
+        launcher_words.names(launcher_options)
     ):
         return
     if os.sep not in word:

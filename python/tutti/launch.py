@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-from tutti.arguments import Host, number
+from tutti import launcher_words
+from tutti.arguments import Host
 from tutti.errors import UsageError
 from tutti.mpi import Mpi
 
@@ -37,10 +37,6 @@ HOST_FILES = (
     "OMPI_MCA_orte_default_hostfile",
     "PRTE_MCA_prte_default_hostfile",
 )
-# Before NAME=VALUE, in Open MPI; or before a name and a value, too, in Hydra.
-SETTING = {"-x", "--x", "-genv", "--genv", "-env", "--env"}
-PRELOADING = re.compile(r"(--?g?env=)?LD_PRELOAD=(.*)")
-COUNTING = {"-n", "--n", "-np", "--np", "-c"}
 NEXT_PROGRAM = ":"  # to every launcher
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -67,12 +63,12 @@ class Job(NamedTuple):
         """Of all programs."""
         if self.ranks is None:
             return None
-        return self.ranks + sum(map(_count, self.other_options))
+        return self.ranks + sum(map(launcher_words.count, self.other_options))
 
     @property
     def other_options(self) -> list[list[str]]:
         """The launcher's, of each other program."""
-        return [_leading_options(part) for part in parts(self.app)[1:]]
+        return [launcher_words.leading(part) for part in parts(self.app)[1:]]
 
 
 def build(
@@ -96,7 +92,7 @@ def build(
     first, *others = parts(job.app)
     words += first
     for other in others:
-        options = _leading_options(other)
+        options = launcher_words.leading(other)
         words += [NEXT_PROGRAM, *_options(mpi, variables, options), *other[len(options) :]]
     return Launch(words, launcher_environment(mpi, environment), notes)
 
@@ -112,49 +108,30 @@ def parts(app: Sequence[str]) -> list[list[str]]:
     return found
 
 
-def _leading_options(part: Sequence[str]) -> list[str]:
-    """The launcher's options before a program, which is the first word that can be no value."""
-    for at, word in enumerate(part):
-        option = word.startswith("-")
-        if not option and (at == 0 or not part[at - 1].startswith("-")):
-            return list(part[:at])
-    return list(part)
-
-
-def _count(options: Sequence[str]) -> int:
-    """How many ranks they ask for."""
-    counts = (value for name, value in zip(options, options[1:]) if name in COUNTING)
-    return max(0, number(next(counts, "0")))
-
-
 def _options(mpi: Mpi, variables: Mapping[str, str], given: Sequence[str]) -> list[str]:
     """Of one program; Open MPI wants to be told the variables for each anew. Of two values of a
     variable Open MPI 4 takes the last one, and 5 the first one, so LD_PRELOAD is said once."""
-    options = _behind(variables.get("LD_PRELOAD", ""), given)
+    options = list(launcher_words.read(given))
     words: list[str] = []
     if mpi.family == "openmpi":
-        said = {"LD_PRELOAD"} if any(map(PRELOADING.fullmatch, options)) else set()
+        said = {"LD_PRELOAD"} if launcher_words.values_of("LD_PRELOAD", options) else set()
         for name, value in variables.items():
             words += [] if name in said else ["-x", f"{name}={value}"]
-    return [*words, *options]
-
-
-def _behind(preload: str, options: Sequence[str]) -> list[str]:
-    """The options, with the first library of `preload` before what they preload."""
-    library = preload.split(os.pathsep)[0]
-    words: list[str] = []
-    for word in options:
-        option, name = ["", "", *words][-2:]
-        given = PRELOADING.fullmatch(word)
-        if given and (given[1] or name in SETTING):
-            words.append(f"{given[1] or ''}LD_PRELOAD={_before(library, given[2])}")
-        elif option in SETTING and name == "LD_PRELOAD":
-            words.append(_before(library, word))
-        elif name in ("-x", "--x") and word == "LD_PRELOAD":  # the value that is here
-            words.append(f"{word}={preload}")
-        else:
-            words.append(word)
+    for option in options:
+        words += _behind(variables.get("LD_PRELOAD", ""), option)
     return words
+
+
+def _behind(preload: str, given: launcher_words.Given) -> list[str]:
+    """An option, with the first library of `preload` before what it preloads."""
+    setting = launcher_words.setting(given)
+    *before, last = given.words
+    if setting is None or setting.name != "LD_PRELOAD":
+        return given.words
+    if setting.value is None:  # the value that is here
+        return [*before, f"{last}={preload}"]
+    library = preload.split(os.pathsep)[0]
+    return [*before, last.removesuffix(setting.value) + _before(library, setting.value)]
 
 
 def rank_variables(
@@ -198,11 +175,6 @@ def _intel_root(mpi: Mpi, environment: Mapping[str, str]) -> str:
     return named if named and (alone or Path(named).resolve() in holders) else str(mpi.prefix)
 
 
-def named_options(words: Sequence[str]) -> set[str]:
-    """Without their values."""
-    return {word.partition("=")[0] for word in words}
-
-
 def placed_by_user(job: Job, environment: Mapping[str, str]) -> bool:
     """Whether hosts or slots come from the user or a batch system."""
     return names_hosts(job, environment, PLACING)
@@ -212,7 +184,9 @@ def names_hosts(
     job: Job, environment: Mapping[str, str], options: AbstractSet[str] = frozenset(NAMING)
 ) -> bool:
     """Whether the hosts do: ranks may run elsewhere."""
-    given = named_options([*job.options, *(word for part in job.other_options for word in part)])
+    given = launcher_words.names(
+        [*job.options, *(word for part in job.other_options for word in part)]
+    )
     named = bool(job.hosts) or not options.isdisjoint(given)
     return named or any(name in environment for name in (*SCHEDULERS, *HOST_FILES))
 

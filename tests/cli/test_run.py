@@ -162,6 +162,7 @@ def test_ranks_that_share_cores_because_others_communicate(tutti, stand_in, kind
         ("mpich", ["-genv", "LD_PRELOAD", "libm.so.6"], ["-genv", "LD_PRELOAD", "{}:libm.so.6"]),
         ("intel", ["-env", "LD_PRELOAD=libm.so.6"], ["-env", "LD_PRELOAD={}:libm.so.6"]),
         ("mpich", ["-env=LD_PRELOAD=libm.so.6"], ["-env=LD_PRELOAD={}:libm.so.6"]),
+        ("mpich", ["-env=LD_PRELOAD", "libm.so.6"], ["-env=LD_PRELOAD", "{}:libm.so.6"]),
         ("mpich", ["-genv", "PRELOAD", "libm.so.6"], ["-genv", "PRELOAD", "libm.so.6"]),
     ],
 )
@@ -216,6 +217,46 @@ def test_more_ranks_of_several_programs_than_cores(tutti, stand_in):
         words = ["-q", "--mpi", mpi.launcher, "-n", "1", "true", ":", *others]
         assert tutti("run", *words).code == 0
         assert ":OVERSUBSCRIBE" not in mpi.started()["words"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(f"--{name}" for name in ("mca", "gmca", "omca", "prtemca", "pmixmca", "gpmixmca")),
+        "-mca",
+    ],
+)
+def test_options_of_other_programs_with_two_values(tutti, stand_in, option):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "true", ":", option, "pml", "-n", "-n", "4000", "false", "-n", "9"]
+    assert "tutti: 4001 ranks share " in tutti("run", "--mpi", mpi.launcher, *words).err
+    assert mpi.started()["words"][-8:] == [option, "pml", *words[6:]]
+
+
+def test_options_of_other_programs_without_values(tutti, stand_in):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "true", ":", "--tag-output", "false", "-n", "4000"]
+    assert "ranks share" not in tutti("run", "--mpi", mpi.launcher, *words).err
+
+
+def test_a_value_that_looks_like_a_setting(tutti, stand_in, library):
+    mpi = stand_in("openmpi5")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "--mca", "mca_base_env_list", "LD_PRELOAD=libm.so.6", "--", "true"]
+    assert tutti("run", "-q", "--mpi", mpi.launcher, *words).code == 0
+    assert f"LD_PRELOAD={library}" in mpi.started()["words"]
+
+
+@pytest.mark.parametrize("option", ["-env", "--env", "-genv", "--genv"])
+def test_what_another_program_preloads(tutti, stand_in, library, option):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "true", ":", "-n", "1", option, "LD_PRELOAD", "libm.so.6", "false"]
+    assert tutti("run", "-q", "--mpi", mpi.launcher, *words).code == 0
+    changed = [*words[:-2], f"{library}:libm.so.6", "false"]
+    assert mpi.started()["words"][-len(words) :] == changed
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
@@ -93,35 +92,38 @@ def run(words: Words) -> int:
     ranks = arguments.rank_count(own.get(arguments.RANKS))
     hosts = arguments.hosts(own.get(arguments.HOSTS), ranks)
     ranks = sum(host.ranks for host in hosts) or ranks
-    trace = trace_file(Path(own[TRACE]) if TRACE in own else None)
     quiet = QUIET in own
+    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
+    trace = trace_file(Path(own[TRACE]) if TRACE in own else None, job)
     found = mpi.find(own.get(arguments.MPI))
     check_program(program[0], launcher_options)
-    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
     elsewhere = launch.placed_by_user(job, os.environ)
     comm_cores = arguments.communication_cores(
         own.get(arguments.COMM_CORES), here=not launch.names_hosts(job, os.environ)
     )
-    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
-        report = report_file(elsewhere) or Path(directory) / "report.json"
+    with paths.temporary_directory() as directory:
+        kept = report_file(elsewhere)
+        report = kept or directory / "report.json"
         before, before_trace = _written(report), _written(trace)
         last_words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = last_words.stat().st_size if last_words.exists() else 0
         more = options_of(comm_cores, trace)
+        os.utime(directory, (0, 0))  # to see whether a rank tries to write there
         code = _start(found, job, report, more, quiet)
         if last_words.exists():
             said = last_words.read_bytes()[heard:].decode(errors="replace")
             _summary().print_last_words(said)
             code = code or int(bool(said))  # launchers may forget
         reported = _written(report) != before
+        tried = directory.stat().st_mtime != 0
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
             trouble = _summary().print_report(report, str(found), traced, _again(own))
             code = code or trouble
         elif trace is not None and code != 0 and not quiet:
             _summary().print_no_trace()
-    if not reported:
-        code = _without_report(program[0], code, elsewhere)
+    if code == 0 and not reported and not elsewhere and not launch.is_off(job, os.environ):
+        _without_report(program[0], kept, directory.parent if tried else None, quiet)
     return code
 
 
@@ -141,25 +143,33 @@ def report_file(elsewhere: bool) -> Optional[Path]:
         return None
     file = Path(named).absolute()
     if not elsewhere:
-        arguments.check_outputs(file)
+        _check_ordinary(file)
     return file
 
 
-def trace_file(named: Optional[Path]) -> Optional[Path]:
+def trace_file(named: Optional[Path], job: launch.Job) -> Optional[Path]:
     """Where the trace goes, wherever a rank may run; None without one."""
     if named is None and os.environ.get("TUTTI_TRACE"):
         named = Path(os.environ["TUTTI_TRACE"])
     if named is None:
         return None
-    arguments.check_outputs(named)
+    _check_ordinary(named)
     file = named.resolve()
-    if file.exists() and not file.is_file():
-        raise UsageError(f"{named} cannot be written: it is no ordinary file")
     if not os.access(file.parent, os.W_OK):
         raise UsageError(f"{named} cannot be written: {file.parent} is not yours to write to")
-    if os.environ.get("TUTTI_OFF") == "1":
+    if launch.is_off(job, os.environ):
         raise UsageError("there is nothing to trace with TUTTI_OFF=1: unset it, or drop --trace")
     return file
+
+
+def _check_ordinary(file: Path) -> None:
+    """A file for the library to write: no device, nor this command's output under another name."""
+    arguments.check_outputs(file)
+    if not file.exists():
+        return
+    outputs = [os.fstat(stream) for stream in (1, 2)]
+    if not file.is_file() or any(os.path.samestat(file.stat(), output) for output in outputs):
+        raise UsageError(f"{file} cannot be written: it is no ordinary file")
 
 
 def options_of(comm_cores: int, trace: Optional[Path]) -> dict[str, str]:
@@ -215,11 +225,21 @@ def check_program(word: str, launcher_options: list[str]) -> None:
         raise CannotExecuteError(f"{word} is not executable (chmod +x, or name its interpreter)")
 
 
-def _without_report(program: str, code: int, elsewhere: bool) -> int:
-    # A job that failed or was stopped writes no report, and its own exit code says more. Nor does
-    # one whose rank 0 is on another node leave it here.
-    if code != 0 or elsewhere or os.environ.get("TUTTI_OFF") == "1":
-        return code
+def _without_report(program: str, kept: Optional[Path], tried: Optional[Path], quiet: bool) -> None:
+    """Why a job that has succeeded has none, though its rank 0 was here. One that failed or was
+    stopped writes none, and its own exit code says more."""
+    if tried is not None:  # in a folder of this job alone
+        if not quiet:
+            remarks.say(
+                "tutti: there is no summary: the report could not be written: is there room in "
+                f"{tried}?"
+            )
+        return
+    if kept is not None:
+        raise NotMpiError(
+            f"{program} left no report: either {kept} could not be written, or it did not call "
+            "MPI_Init and MPI_Finalize under Tutti"
+        )
     raise NotMpiError(
         f"{program} ended without calling MPI_Init and MPI_Finalize under Tutti: is it an MPI "
         "program, built for this MPI and not linked statically with it?"

@@ -191,6 +191,16 @@ def names_hosts(
     return named or any(name in environment for name in (*SCHEDULERS, *HOST_FILES))
 
 
+def is_off(job: Job, environment: Mapping[str, str]) -> bool:
+    """Whether ranks are told to leave Tutti out, by the launcher's options or as all variables."""
+    here = environment.get("TUTTI_OFF")
+    given = [
+        each for part in (job.options, *job.other_options) for each in launcher_words.read(part)
+    ]
+    told = launcher_words.values_of("TUTTI_OFF", given)
+    return "1" in (here, *told)
+
+
 def usable_cores() -> int:
     """Physical cores of which this process may use at least one hardware thread."""
     cores = set()

@@ -32,6 +32,14 @@ def library() -> Path:
     return _piece("lib/libtutti.so")
 
 
+@contextlib.contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """One that has a name for programs in other working directories, too: TMPDIR may be `.`"""
+    everywhere = Path(tempfile.gettempdir()).absolute()
+    with tempfile.TemporaryDirectory(prefix="tutti-", dir=everywhere) as directory:
+        yield Path(directory)
+
+
 def can_be_preloaded(path: Path) -> bool:
     """Whether LD_PRELOAD can hold `path`: it takes spaces and colons for the end of a name."""
     return not any(c in " :\t\n" for c in str(path))
@@ -44,8 +52,8 @@ def preloadable_library() -> Iterator[Path]:
     if can_be_preloaded(path):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
-        link = Path(directory) / path.name
+    with temporary_directory() as directory:
+        link = directory / path.name
         if not can_be_preloaded(link):
             raise InstallationError(
                 f"LD_PRELOAD cannot hold {path}, nor a link in {directory}: both have a space or a "

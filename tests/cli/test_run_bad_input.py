@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
+from conftest import COMMAND
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -114,6 +116,80 @@ def test_not_an_mpi_program(tutti, stand_in):
         "tutti: true ended without calling MPI_Init and MPI_Finalize under Tutti: is it an MPI "
         "program, built for this MPI and not linked statically with it?\n"
     )
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_no_room_for_the_report(tutti, stand_in, tmp_path, quiet):
+    mpi = stand_in("mpich")
+    mpi.plays(draft="")
+    result = tutti("run", *["-q"] * quiet, "--mpi", mpi.launcher, "true")
+    said = "the report could not be written: is there room in"
+    expected = f"tutti: there is no summary: {said} {tmp_path}?\n"
+    assert (result.code, result.err) == (0, "" if quiet else expected)
+
+
+def test_no_report_where_the_user_wants_it(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    file = tmp_path / "report.json"
+    result = tutti("run", "--mpi", mpi.launcher, "true", TUTTI_REPORT=str(file))
+    assert result.code == 3
+    assert result.err == (
+        f"tutti: true left no report: either {file} could not be written, or it did not call "
+        "MPI_Init and MPI_Finalize under Tutti\n"
+    )
+
+
+@pytest.mark.parametrize("file", ["/dev/null", "/dev/stdout"])
+@pytest.mark.parametrize("output", [subprocess.PIPE, None])
+def test_a_report_that_is_no_file(environment, stand_in, tmp_path, file, output):
+    mpi = stand_in("mpich")
+    mpi.plays(report={})
+    with (tmp_path / "output").open("w") as ordinary:
+        done = subprocess.run(
+            [str(COMMAND), "run", "--mpi", mpi.launcher, "true"],
+            env={**environment, "TUTTI_REPORT": file},
+            stdout=output or ordinary, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    sentence = f"tutti: {file} cannot be written: it is no ordinary file\n"
+    assert (done.returncode, done.stderr) == (2, sentence)
+    assert not (mpi.prefix / "started.json").exists()
+
+
+def test_a_program_in_another_directory_than_temporary_files(tutti, stand_in, tmp_path):
+    mpi = stand_in("mpich")
+    mpi.plays(report={})
+    tutti("run", "-q", "--mpi", mpi.launcher, "true", TMPDIR=".")
+    words = mpi.started()["words"]
+    assert words[words.index("TUTTI_REPORT") + 1].startswith(f"{tmp_path}/here/tutti-")
+
+
+def test_a_library_that_is_linked_in_the_working_directory(tutti, stand_in, home, tmp_path):
+    mpi = stand_in("mpich")
+    mpi.plays(report={})
+    spaced = tmp_path / "a b"
+    spaced.mkdir()
+    (tmp_path / "lib").rename(spaced / "lib")
+    tutti("run", "-q", "--mpi", mpi.launcher, "true", TMPDIR=".", TUTTI_HOME=str(spaced))
+    words = mpi.started()["words"]
+    assert words[words.index("LD_PRELOAD") + 1].startswith(f"{tmp_path}/here/tutti-")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("openmpi5", ["-x", "TUTTI_OFF=1", "--", "true"]),
+        ("mpich", ["-genv", "TUTTI_OFF", "1", "--", "true"]),
+        ("intel", ["-env=TUTTI_OFF=1", "--", "true"]),
+        ("mpich", ["-n", "1", "true", ":", "-env", "TUTTI_OFF", "1", "-n", "1", "true"]),
+    ],
+)
+def test_tutti_is_off_by_the_launcher(tutti, stand_in, kind, words):
+    mpi = stand_in(kind)
+    result = tutti("run", "--mpi", mpi.launcher, *words)
+    assert (result.code, result.err) == (0, "")
+    result = tutti("run", "--trace", "ran.json", "--mpi", mpi.launcher, *words)
+    assert result.code == 2
+    assert result.err.startswith("tutti: there is nothing to trace with TUTTI_OFF=1: ")
 
 
 def test_a_failed_program_keeps_its_code(tutti, stand_in):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Optional
 
@@ -41,6 +42,9 @@ HOSTFILE = Option(("--hostfile",), "A file of hosts, as the MPI's launcher takes
 JSON = Option(("--json",), "Write the figures to FILE.", "FILE")
 PICTURES = (".png", ".svg", ".pdf")
 PLOT = Option(("--plot",), "Draw them (.png, .svg, .pdf).", "FILE")
+
+
+MOST_RANKS = 1 << 24  # no machine has as many cores
 
 
 class Host(NamedTuple):
@@ -110,16 +114,29 @@ def hosts(text: Optional[str], ranks: Optional[int], counted: bool = True) -> tu
             return tuple(Host(name, 0) for name, _, _ in words)
         if ranks is None:
             raise UsageError("--hosts needs -n, or a number for each host, such as a:2,b:2")
-        each, more = divmod(ranks, len(words))
-        divided = [Host(name, each + (at < more)) for at, (name, _, _) in enumerate(words)]
-        return tuple(host for host in divided if host.ranks)
+        return divided([name for name, _, _ in words], ranks)
     numbered = tuple(Host(name, number(count)) for name, _, count in words)
     if any(host.ranks < 1 for host in numbered):
         raise UsageError(f"--hosts must have a number of ranks for each host, not '{text}'")
     total = sum(host.ranks for host in numbered)
     if ranks not in (None, total):
         raise UsageError(f"--hosts has {total} ranks, and -n says {ranks}")
+    check_ranks("--hosts", total)
     return numbered
+
+
+def divided(names: Sequence[str], ranks: int) -> tuple[Host, ...]:
+    """As evenly as it goes; a host that gets none is left out."""
+    each, more = divmod(check_ranks("-n", ranks), len(names))
+    hosts = (Host(name, each + (at < more)) for at, name in enumerate(names))
+    return tuple(host for host in hosts if host.ranks)
+
+
+def check_ranks(option: str, count: int) -> int:
+    """Refuses what no launcher could start."""
+    if count > MOST_RANKS:
+        raise UsageError(f"{option} asks for {count} ranks: at most {MOST_RANKS} can be placed")
+    return count
 
 
 def communication_cores(text: Optional[str], here: bool = True) -> int:

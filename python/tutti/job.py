@@ -14,7 +14,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, files, launch, launcher_words, mpi, paths, process, remarks
+from tutti import (
+    arguments,
+    files,
+    hostfiles,
+    launch,
+    launcher_words,
+    mpi,
+    paths,
+    process,
+    remarks,
+)
 from tutti.arguments import Option
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 
@@ -89,11 +99,12 @@ def run(words: Words) -> int:
     own, launcher_options, program = words
     if not program:
         raise UsageError("there is no program to run: `tutti run -n 2 ./app`")
-    ranks = arguments.rank_count(own.get(arguments.RANKS))
-    hosts = arguments.hosts(own.get(arguments.HOSTS), ranks)
-    ranks = sum(host.ranks for host in hosts) or ranks
     quiet = QUIET in own
-    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own, hosts)
+    ranks = arguments.rank_count(own.get(arguments.RANKS))
+    job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own)
+    job = job._replace(hosts=arguments.hosts(own.get(arguments.HOSTS), job.all_ranks))
+    if ranks is None and job.hosts:
+        job = job._replace(ranks=sum(host.ranks for host in job.hosts))
     trace = trace_file(Path(own[TRACE]) if TRACE in own else None, job)
     found = mpi.find(own.get(arguments.MPI))
     check_program(program[0], launcher_options)
@@ -102,6 +113,8 @@ def run(words: Words) -> int:
         own.get(arguments.COMM_CORES), here=not launch.names_hosts(job, os.environ)
     )
     with paths.temporary_directory() as directory:
+        if job.hosts and found.family == "intel":
+            job = job._replace(machine_file=hostfiles.write(directory / "hosts", job.hosts))
         kept = report_file(elsewhere)
         report = kept or directory / "report.json"
         before, before_trace = _written(report), _written(trace)

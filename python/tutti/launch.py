@@ -57,6 +57,7 @@ class Job(NamedTuple):
     options: Sequence[str] = ()  # the launcher's own, as they are
     allow_root: bool = False
     hosts: Sequence[Host] = ()  # none: the launcher decides
+    machine_file: Optional[Path] = None  # of these hosts, for Intel MPI if one has several ranks
 
     @property
     def all_ranks(self) -> Optional[int]:
@@ -84,7 +85,7 @@ def build(
         # Hydra starts the ranks with the PATH of the user, not with the one made for the launcher.
         for name, value in {**variables, "PATH": environment.get("PATH", os.defpath)}.items():
             words += ["-genv", name, value]
-    words += _options(mpi, variables, [*_hosts(mpi, job.hosts), *job.options])
+    words += _options(mpi, variables, [*_hosts(mpi, job), *job.options])
     if job.ranks is not None and job.all_ranks is not None:
         words += ["-n", str(job.ranks)]
         if not placed_by_user(job, environment):
@@ -247,15 +248,15 @@ def _sharing(mpi: Mpi, ranks: int, comm_cores: str) -> list[str]:
     ]
 
 
-def _hosts(mpi: Mpi, hosts: Sequence[Host]) -> list[str]:
+def _hosts(mpi: Mpi, job: Job) -> list[str]:
     """Ranks are numbered host by host."""
-    if not hosts:
+    if not job.hosts:
         return []
-    if mpi.family == "intel":
-        # Its Hydra reads no numbers here, but takes a host several times.
-        names = ",".join(host.name for host in hosts for _ in range(host.ranks))
-        return ["-ppn", "1", "-hosts", names]
-    slots = ",".join(f"{host.name}:{host.ranks}" for host in hosts)
+    if mpi.family == "intel":  # whose Hydra reads numbers of ranks in files alone
+        if job.machine_file is not None:
+            return ["-machinefile", str(job.machine_file)]
+        return ["-ppn", "1", "-hosts", ",".join(host.name for host in job.hosts)]
+    slots = ",".join(f"{host.name}:{host.ranks}" for host in job.hosts)
     return ["--host" if mpi.family == "openmpi" else "-hosts", slots]
 
 

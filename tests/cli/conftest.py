@@ -27,6 +27,9 @@ if sys.argv[1:] == ["--version"]:
     print((here / "banner").read_text())
     sys.exit()
 (here / "started.json").write_text(json.dumps(dict(words=sys.argv[1:], env=dict(os.environ))))
+machines = [file for word, file in zip(sys.argv, sys.argv[1:]) if word == "-machinefile"]
+if machines:
+    (here / "machines").write_text(Path(machines[0]).read_text())
 named = [w.split("=", 1)[-1] for w in sys.argv if w.endswith("/report.json")]
 if (here / "report.json").exists():
     Path(named[0]).write_text((here / "report.json").read_text())

@@ -109,7 +109,7 @@ def test_more_ranks_than_cores(tutti, stand_in, kind, added):
         ("openmpi4", ["--host", "a:3,b:2"]),
         ("openmpi5", ["--host", "a:3,b:2"]),
         ("mpich", ["-hosts", "a:3,b:2"]),
-        ("intel", ["-ppn", "1", "-hosts", "a,a,a,b,b"]),
+        ("intel", ["-machinefile", "{machines}"]),
     ],
 )
 @pytest.mark.parametrize(
@@ -121,9 +121,33 @@ def test_hosts(tutti, stand_in, kind, added, asked):
     result = tutti("run", "-q", "--mpi", mpi.launcher, *asked, "true", TUTTI_NODES="1")
     assert (result.code, result.err) == (0, "")
     words = mpi.started()["words"]
+    if kind == "intel":
+        added = ["-machinefile", words[-4]]
+        assert (mpi.prefix / "machines").read_text() == "a:3\nb:2\n"
     assert words[-len(added) - 3 :] == [*added, "-n", "5", "true"]
     # The launcher hands them to every host.
     assert "TUTTI_NODES=1" in words or words[words.index("TUTTI_NODES") - 1] == "-genv"
+
+
+def test_more_ranks_on_hosts_than_a_word_holds(tutti, stand_in):
+    mpi = stand_in("intel")
+    mpi.plays(report=REPORT)
+    names = [f"node-{at:03}.example.org" for at in range(128)]
+    words = ["--hosts", ",".join(f"{name}:128" for name in names), "true"]
+    result = tutti("run", "-q", "--mpi", mpi.launcher, *words)
+    assert (result.code, result.err) == (0, "")
+    machines = "".join(f"{name}:128\n" for name in names)
+    assert (mpi.prefix / "machines").read_text() == machines
+
+
+def test_hosts_of_several_programs(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    apps = ["-n", "1", "true", ":", "-n", "3", "true"]
+    for hosts in ("a,b", "a:2,b:2"):
+        result = tutti("run", "-q", "--mpi", mpi.launcher, "--hosts", hosts, *apps)
+        assert (result.code, result.err) == (0, "")
+        assert mpi.started()["words"][-len(apps) - 2 :] == ["-hosts", "a:2,b:2", *apps]
 
 
 def test_more_ranks_than_cores_on_other_hosts(tutti, stand_in):

@@ -58,6 +58,13 @@ CORES = len(os.sched_getaffinity(0))
             2,
             "--hosts has 4 ranks, and -n says 2",
         ),
+        *(
+            (words, 2, f"{option} asks for 300000000 ranks: at most 16777216 can be placed")
+            for words, option in (
+                (["--hosts", "a:300000000", "true"], "--hosts"),
+                (["--hosts", "a,b", "-n", "300000000", "true"], "-n"),
+            )
+        ),
         (["./nope"], 127, "there is no program ./nope"),
         (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),
         (["/tmp"], 126, "/tmp is a directory, not a program"),

@@ -139,6 +139,11 @@ def check_ranks(option: str, count: int) -> int:
     return count
 
 
+def check_one_says_hosts(hosts: Optional[str], hostfile: object) -> None:
+    if hosts is not None and hostfile is not None:
+        raise UsageError("--hosts and --hostfile say the same: give one of them")
+
+
 def communication_cores(text: Optional[str], here: bool = True) -> int:
     """The value of --comm-cores; 0 without it. `here`: the ranks run on this machine."""
     if text is None:

@@ -21,9 +21,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import arguments, launch, launcher_words, version
+from tutti import launch, launcher_words, version
 from tutti.arguments import Host
-from tutti.errors import UsageError
 from tutti.mpi import Mpi
 
 LIMIT_S = 30.0
@@ -60,37 +59,6 @@ class _Started(NamedTuple):
     launcher: subprocess.Popen[bytes]
     said: Path  # by the host
     complaints: Path  # of the launcher
-
-
-def in_file(file: Path) -> list[Host]:
-    """The hosts of a file: ``a``, ``a:2`` (MPICH, Intel MPI) or ``a slots=2`` (Open MPI) a line."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read as a file of hosts: {why}") from error
-    found = []
-    for line in text.splitlines():
-        words = line.partition("#")[0].split(maxsplit=1)
-        if not words:
-            continue
-        name, _, count = words[0].partition(":")
-        slots = re.search(r"\bslots\s*=\s*(\d+)", " ".join(words[1:]))
-        number = arguments.number(count or (slots[1] if slots else "0"))
-        if not name or number < 0:
-            raise UsageError(f"{file}: '{line.strip()}' is no host, such as a, a:2 or a slots=2")
-        found.append(Host(name, number))
-    if not found:
-        raise UsageError(f"{file} names no hosts: write one a line")
-    return found
-
-
-def once(hosts: Iterable[Host]) -> tuple[Host, ...]:
-    """Each host once, with all of its ranks."""
-    ranks: dict[str, int] = {}
-    for host in hosts:
-        ranks[host.name] = ranks.get(host.name, 0) + host.ranks
-    return tuple(Host(name, count) for name, count in ranks.items())
 
 
 def look(mpi: Mpi, hosts: Sequence[Host], options: Sequence[str], allow_root: bool) -> list[Answer]:

@@ -25,7 +25,7 @@ from tutti import (
     process,
     remarks,
 )
-from tutti.arguments import Option
+from tutti.arguments import Host, Option
 from tutti.errors import CannotExecuteError, NotFoundError, NotMpiError, UsageError, nearest
 
 TRACE = Option(("--trace",), "Record what runs on each core, for `tutti trace`.", "FILE")
@@ -34,6 +34,7 @@ HELP = Option(("--help",), "Show this message and exit.")
 OPTIONS = (
     arguments.RANKS,
     arguments.HOSTS,
+    arguments.HOSTFILE,
     arguments.MPI,
     arguments.COMM_CORES,
     TRACE,
@@ -102,7 +103,7 @@ def run(words: Words) -> int:
     quiet = QUIET in own
     ranks = arguments.rank_count(own.get(arguments.RANKS))
     job = launch.Job(program, ranks, launcher_options, arguments.ALLOW_ROOT in own)
-    job = job._replace(hosts=arguments.hosts(own.get(arguments.HOSTS), job.all_ranks))
+    job = job._replace(hosts=hosts_of(own, job.all_ranks))
     if ranks is None and job.hosts:
         job = job._replace(ranks=sum(host.ranks for host in job.hosts))
     trace = trace_file(Path(own[TRACE]) if TRACE in own else None, job)
@@ -138,6 +139,15 @@ def run(words: Words) -> int:
     if code == 0 and not reported and not elsewhere and not launch.is_off(job, os.environ):
         _without_report(program[0], kept, directory.parent if tried else None, quiet)
     return code
+
+
+def hosts_of(own: dict[Option, str], ranks: Optional[int]) -> tuple[Host, ...]:
+    """The hosts that the command line names, with their ranks; none: the launcher decides."""
+    named, file = own.get(arguments.HOSTS), own.get(arguments.HOSTFILE)
+    arguments.check_one_says_hosts(named, file)
+    if file is not None:
+        return hostfiles.filled(Path(file), ranks)
+    return arguments.hosts(named, ranks)
 
 
 def _again(own: dict[Option, str]) -> list[str]:

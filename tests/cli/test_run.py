@@ -150,6 +150,41 @@ def test_hosts_of_several_programs(tutti, stand_in):
         assert mpi.started()["words"][-len(apps) - 2 :] == ["-hosts", "a:2,b:2", *apps]
 
 
+@pytest.mark.parametrize(
+    ("kind", "option"), [("openmpi5", "--host"), ("openmpi4", "--host"), ("mpich", "-hosts")]
+)
+@pytest.mark.parametrize(
+    ("content", "asked", "placed"),
+    [
+        ("a\n# all\n\nb  # the last\n", ["-n", "3"], "a:2,b:1"),
+        ("a:3\nb:2\n", [], "a:3,b:2"),
+        ("a:3\nb:2\n", ["-n", "5"], "a:3,b:2"),
+        ("a slots=3 max_slots=4\nb slots=2\n", ["-n", "4"], "a:3,b:1"),
+        ("a:3\nb:2\n", ["-n", "2"], "a:2"),
+        ("a:1\nb:1\na:1\n", [], "a:2,b:1"),
+    ],
+)
+def test_a_file_of_hosts(tutti, stand_in, tmp_path, kind, option, content, asked, placed):
+    mpi = stand_in(kind)
+    mpi.plays(report=REPORT)
+    file = tmp_path / "hosts"
+    file.write_text(content)
+    result = tutti("run", "-q", "--mpi", mpi.launcher, *asked, "--hostfile", str(file), "true")
+    assert (result.code, result.err) == (0, "")
+    words = mpi.started()["words"]
+    assert words[-5:-2] == [option, placed, "-n"]
+    assert int(words[-2]) == sum(int(each.split(":")[1]) for each in placed.split(","))
+
+
+def test_a_file_of_hosts_for_intel_mpi(tutti, stand_in, tmp_path):
+    mpi = stand_in("intel")
+    mpi.plays(report=REPORT)
+    (tmp_path / "hosts").write_text("a slots=3\nb slots=2\n")
+    words = ["run", "-q", "--mpi", mpi.launcher, f"--hostfile={tmp_path}/hosts"]
+    assert tutti(*words, "-n", "4", "true").code == 0
+    assert (mpi.prefix / "machines").read_text() == "a:3\nb:1\n"
+
+
 def test_more_ranks_than_cores_on_other_hosts(tutti, stand_in):
     mpi = stand_in("openmpi5")
     mpi.plays(report=REPORT)
@@ -286,7 +321,7 @@ def test_what_another_program_preloads(tutti, stand_in, library, option):
 @pytest.mark.parametrize(
     ("kind", "options", "variables"),
     [
-        ("openmpi5", ["--hostfile=hosts"], {}),
+        ("openmpi5", ["--machinefile=hosts"], {}),
         ("openmpi5", ["--map-by=ppr:4:node"], {}),
         ("openmpi4", ["--default-hostfile", "hosts"], {}),
         ("openmpi4", [], {"OMPI_MCA_orte_default_hostfile": "hosts"}),

@@ -65,6 +65,17 @@ CORES = len(os.sched_getaffinity(0))
                 (["--hosts", "a,b", "-n", "300000000", "true"], "-n"),
             )
         ),
+        (
+            ["--hosts", "a:1", "--hostfile", "/dev/null", "true"],
+            2,
+            "--hosts and --hostfile say the same: give one of them",
+        ),
+        (["--hostfile", "/dev/null", "true"], 2, "/dev/null names no hosts: write one a line"),
+        (
+            ["--hostfile", "nope", "true"],
+            2,
+            "nope cannot be read as a file of hosts: No such file or directory",
+        ),
         (["./nope"], 127, "there is no program ./nope"),
         (["no-such-program"], 127, "there is no program 'no-such-program' in PATH"),
         (["/tmp"], 126, "/tmp is a directory, not a program"),
@@ -79,6 +90,28 @@ def test_before_the_start(tutti, stand_in, words, code, sentence):
     mpi = stand_in("mpich")
     result = tutti("run", *words, PATH=f"{mpi.prefix}/bin:{os.environ['PATH']}")
     assert (result.code, result.out, result.err) == (code, "", f"tutti: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "sentence"),
+    [
+        ("a\nb\n", [], "--hostfile needs -n, or a number for each host in {}, as a:2"),
+        ("a\nb:2\n", ["-n", "2"], "{} must have a number of ranks for each host, or for none"),
+        ("a:2\nb:2\n", ["-n", "5"], "{} has room for 4 ranks, and -n says 5"),
+        (
+            "a:300000000\n",
+            [],
+            "--hostfile asks for 300000000 ranks: at most 16777216 can be placed",
+        ),
+        ("a:many\n", [], "{}: 'a:many' is no host, such as a, a:2 or a slots=2"),
+    ],
+)
+def test_a_bad_file_of_hosts(tutti, stand_in, tmp_path, content, words, sentence):
+    mpi = stand_in("mpich")
+    file = tmp_path / "hosts"
+    file.write_text(content)
+    result = tutti("run", "--mpi", mpi.launcher, "--hostfile", str(file), *words, "true")
+    assert (result.code, result.err) == (2, f"tutti: {sentence.format(file)}\n")
 
 
 def test_no_mpi(tutti, tmp_path):

@@ -53,7 +53,14 @@ def test_hosts(cluster: Cluster, mpi: Mpi) -> None:
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_a_file_of_hosts(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts"
+    hosts.write_text("tutti-a slots=2\ntutti-b:1\n")
+    check_three(said_by(cluster, mpi, ["-n", "3", "--hostfile", str(hosts)]))
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_a_file_of_hosts_for_the_launcher(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
     slots = " slots=" if mpi is OPENMPI else ":"
     hosts.write_text(f"tutti-a{slots}2\ntutti-b{slots}1\n")
-    option = "--hostfile" if mpi is OPENMPI else "-f"
+    option = "-hostfile" if mpi is OPENMPI else "-f"
     check_three(said_by(cluster, mpi, ["-n", "3", option, str(hosts)]))

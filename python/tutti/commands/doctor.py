@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 import typer
 
-from tutti import arguments, examination, hosts, mpi, version
+from tutti import arguments, examination, hostfiles, hosts, mpi, version
 from tutti.arguments import Host
 from tutti.commands.declare import declared
 from tutti.errors import HostError, UsageError
@@ -70,11 +70,10 @@ def doctor(
 
 def _hosts(text: Optional[str], hostfile: Optional[Path]) -> tuple[Host, ...]:
     """Those of the command line, each once; none: this one is meant."""
-    if text is not None and hostfile is not None:
-        raise UsageError("--hosts and --hostfile say the same: give one of them")
+    arguments.check_one_says_hosts(text, hostfile)
     if hostfile is not None:
-        return hosts.once(hosts.in_file(hostfile))
-    return hosts.once(arguments.hosts(text, None, counted=False))
+        return hostfiles.once(hostfiles.read(hostfile))
+    return hostfiles.once(arguments.hosts(text, None, counted=False))
 
 
 def _check_options(options: Sequence[str], hosts_given: bool) -> None:

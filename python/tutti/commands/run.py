@@ -38,11 +38,12 @@ def run(
     ctx: typer.Context,
     ranks: str = declared(arguments.RANKS),
     hosts: str = declared(arguments.HOSTS),
+    hostfile: str = declared(arguments.HOSTFILE),
     mpi: str = declared(arguments.MPI),
     comm_cores: str = declared(arguments.COMM_CORES),
     trace: str = declared(job.TRACE),
     quiet: bool = declared(job.QUIET),
     allow_root: bool = declared(arguments.ALLOW_ROOT),
 ) -> None:
-    del ranks, hosts, mpi, comm_cores, trace, quiet, allow_root  # declared for --help
+    del ranks, hosts, hostfile, mpi, comm_cores, trace, quiet, allow_root  # declared for --help
     raise typer.Exit(job.run(ctx.meta["words"]))

@@ -61,8 +61,11 @@ def test_memory(probe):
 
 @pytest.mark.parametrize(
     ("option", "limit", "mib"),
-    [("-v 1048576", "RLIMIT_AS", 1024), ("-d 1048576", "RLIMIT_DATA", 1024)]
-    + [("-f 2048", "RLIMIT_FSIZE", 1)],  # sh counts in 512 bytes
+    [
+        ("-v 1048576", "RLIMIT_AS", 1024),
+        ("-d 1048576", "RLIMIT_DATA", 1024),
+        ("-f 2048", "RLIMIT_FSIZE", 1),  # sh counts in 512 bytes
+    ],
 )
 def test_a_limit_on_address_space_is_seen(probe, option, limit, mib):
     limited = ["sh", "-c", f"ulimit {option}; exec {probe} memory"]

@@ -23,6 +23,7 @@ is_known() {
 
 # The second letter is the state; the first is what is wanted, which may be to hold it. A package
 # may stand for others: libtcmalloc-minimal4t64 is libtcmalloc-minimal4, too.
+command -v dpkg-query >/dev/null || fail "this is no Debian: please have the equivalents of $* installed"
 installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}, ${Provides}\n' | sed -n 's/^.i //p' |
   tr , '\n' | sed 's/^ *//; s/[ (:].*//')
 
@@ -45,7 +46,7 @@ fi
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
-am_root || fail "Debian packages are missing; please run: sudo $install"
+am_root || fail "Debian packages are missing; please run: $(has_index || echo "sudo apt-get update && ")sudo $install"
 say "installing Debian packages: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 update  # an old index names versions that are gone

@@ -17,7 +17,7 @@ run() {
   # In the simulator, and where layouts and kernels are tried, one thread does all: there is nothing
   # to race with, and it takes long.
   local threads=()
-  [[ $1 == tsan ]] && threads=(--exclude-regex 'Schedules\.|Leaders\.|LargeBlocks|ManyRanks|Simulator|LayoutPack|ReduceKernels')
+  [[ $1 == tsan ]] && threads=(--exclude-regex 'Schedules\.|Leaders(By)?\.|LargeBlocks|ManyRanks|Simulator|LayoutPack|ReduceKernels')
   ctest --test-dir "build/$1" --output-on-failure -j "$(nproc)" "${threads[@]}"
 }
 

@@ -38,7 +38,7 @@ HOSTS = Option(
     "The hosts of the ranks, which are divided among them; or how many each has: a:2,b:2.",
     "A,B",
 )
-HOSTFILE = Option(("--hostfile",), "A file of hosts, as the MPI's launcher takes it.", "FILE")
+HOSTFILE = Option(("--hostfile",), "A file of hosts: a, a:2 or a slots=2 a line.", "FILE")
 JSON = Option(("--json",), "Write the figures to FILE.", "FILE")
 PICTURES = (".png", ".svg", ".pdf")
 PLOT = Option(("--plot",), "Draw them (.png, .svg, .pdf).", "FILE")

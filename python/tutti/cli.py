@@ -73,7 +73,7 @@ def _run(words: list[str]) -> int:
         if debug:
             import traceback
 
-            remarks.say(traceback.format_exc())
+            remarks.say(traceback.format_exc().rstrip())
         return _say(
             f"this is a bug of Tutti, please report it: {type(error).__name__}: {error} "
             "(`tutti --debug ...` shows where)",

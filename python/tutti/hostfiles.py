@@ -12,6 +12,10 @@ from tutti import arguments
 from tutti.arguments import Host
 from tutti.errors import UsageError
 
+# What may follow a name, as Open MPI has it. No more ranks than `slots` are ever asked for.
+SLOTS = re.compile(r"(?<![-_])\bslots\s*=\s*(\d+)")
+FIELDS = re.compile(r"((max[-_])?slots\s*=\s*\d+\s*)*")
+
 
 def read(file: Path) -> list[Host]:
     """The hosts of a file: ``a``, ``a:2`` (MPICH, Intel MPI) or ``a slots=2`` (Open MPI) a line."""
@@ -26,10 +30,14 @@ def read(file: Path) -> list[Host]:
         if not words:
             continue
         name, _, count = words[0].partition(":")
-        slots = re.search(r"\bslots\s*=\s*(\d+)", " ".join(words[1:]))
+        rest = "".join(words[1:])
+        slots = SLOTS.search(rest)
         number = arguments.number(count or (slots[1] if slots else "0"))
-        if not name or number < 0:
-            raise UsageError(f"{file}: '{line.strip()}' is no host, such as a, a:2 or a slots=2")
+        if not name or name.startswith(("^", "/")) or number < 0 or not FIELDS.fullmatch(rest):
+            raise UsageError(
+                f"{file}: '{line.strip()}' is no host, such as a, a:2 or a slots=2; files with "
+                "more in them are for the launcher, behind its own option"
+            )
         found.append(Host(name, number))
     if not found:
         raise UsageError(f"{file} names no hosts: write one a line")

@@ -122,14 +122,14 @@ def run(words: Words) -> int:
         last_words = report.with_name(report.name + ".fatal")  # what ranks said last
         heard = last_words.stat().st_size if last_words.exists() else 0
         more = options_of(comm_cores, trace)
-        os.utime(directory, (0, 0))  # to see whether a rank tries to write there
+        untouched = _written(directory)
         code = _start(found, job, report, more, quiet)
         if last_words.exists():
             said = last_words.read_bytes()[heard:].decode(errors="replace")
             _summary().print_last_words(said)
             code = code or int(bool(said))  # launchers may forget
         reported = _written(report) != before
-        tried = directory.stat().st_mtime != 0
+        tried = _written(directory) not in (None, untouched)  # a rank, to write its report
         traced = trace if _written(trace) != before_trace else None
         if reported and not quiet:
             trouble = _summary().print_report(report, str(found), traced, _again(own))

@@ -57,7 +57,7 @@ class Job(NamedTuple):
     options: Sequence[str] = ()  # the launcher's own, as they are
     allow_root: bool = False
     hosts: Sequence[Host] = ()  # none: the launcher decides
-    machine_file: Optional[Path] = None  # of these hosts, for Intel MPI if one has several ranks
+    machine_file: Optional[Path] = None  # of these hosts, for Intel MPI
 
     @property
     def all_ranks(self) -> Optional[int]:
@@ -193,13 +193,15 @@ def names_hosts(
 
 
 def is_off(job: Job, environment: Mapping[str, str]) -> bool:
-    """Whether ranks are told to leave Tutti out, by the launcher's options or as all variables."""
+    """Whether all ranks are told to leave Tutti out, by the launcher's options or else as all
+    variables."""
     here = environment.get("TUTTI_OFF")
-    given = [
-        each for part in (job.options, *job.other_options) for each in launcher_words.read(part)
-    ]
-    told = launcher_words.values_of("TUTTI_OFF", given)
-    return "1" in (here, *told)
+
+    def value(options: Sequence[str]) -> Optional[str]:
+        told = launcher_words.values_of("TUTTI_OFF", launcher_words.read(options))
+        return here if not told or told[-1] is None else told[-1]
+
+    return all(value(options) == "1" for options in (job.options, *job.other_options))
 
 
 def usable_cores() -> int:

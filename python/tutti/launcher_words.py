@@ -24,9 +24,9 @@ VALUES = {
         f"{dashes}{name}": 0
         for dashes in ("-", "--")
         for name in (
-            "allow-run-as-root", "display-map", "genvall", "genvnone", "l", "nooversubscribe",
-            "oversubscribe", "prepend-rank", "report-bindings", "tag-output", "use-hwthread-cpus",
-            "v", "verbose",
+            "allow-run-as-root", "display-map", "envall", "envnone", "genvall", "genvnone", "l",
+            "nooversubscribe", "oversubscribe", "prepend-rank", "report-bindings", "tag-output",
+            "use-hwthread-cpus", "v", "verbose",
         )
     },
 }  # fmt: skip
@@ -59,8 +59,11 @@ def read(words: Sequence[str]) -> Iterator[Given]:
 
 
 def _values(word: str, rest: Sequence[str]) -> int:
-    if not word.startswith("-"):
+    name, joined, value = word.partition("=")
+    if not name.startswith("-"):
         return 0
+    if joined:  # -env=NAME VALUE
+        return int(name in SETTING and "=" not in value)
     if word in SETTING:
         return 1 if rest and "=" in rest[0] else 2
     return VALUES.get(word, int(bool(rest) and not rest[0].startswith("-")))

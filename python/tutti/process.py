@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import select
@@ -79,8 +80,8 @@ def _spawn(
             _end_with(parent)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.execve(words[0], words, environment)
-        except OSError as error:
-            os.write(writer, str(error.errno).encode())
+        except BaseException as error:
+            os.write(writer, str(getattr(error, "errno", None) or errno.EINVAL).encode())
         finally:
             os._exit(127)
     os.close(writer)

@@ -63,12 +63,15 @@ CpuMask possible_cpus() {
   return run_on(before) ? possible : before;
 }
 
-// A launcher gives each process that it starts a process group of its own. Scripts in between are
-// in that, too.
 CpuMask launcher_cpus() {
   const pid_t group = ::getpgrp();
+  std::string rank;
+  const auto is_between = [&](pid_t ancestor) {
+    return ::getpgid(ancestor) == group || variable_of(ancestor, "PMIX_RANK", rank) ||
+           variable_of(ancestor, "PMI_RANK", rank);
+  };
   pid_t ancestor = ::getppid();
-  while (ancestor > 0 && ::getpgid(ancestor) == group) ancestor = parent_of(ancestor);
+  while (ancestor > 0 && is_between(ancestor)) ancestor = parent_of(ancestor);
   return ancestor > 0 ? usable_cpus(ancestor) : CpuMask{};
 }
 

@@ -399,8 +399,8 @@ void Driver::serve() {
       const bool moved = round(Executor::progress, looks);
       // The peer that is waited for pays for waking this thread. So the thread sleeps on its flags
       // only when it has really waited.
-      const bool may_hear = dedicated || os::can_wait_for_several();
-      if (!moved && idle > spins && !woken && may_hear) hears_of_all = make(wait_set) && !dedicated;
+      if (!moved && idle > spins && !woken && (dedicated || os::can_wait_for_several()))
+        hears_of_all = make(wait_set) && !dedicated;
       if (dedicated && asking_ > 0) idle = std::min(idle, spins - 1);
       unlock(Executor::progress);
       if (moved) {

@@ -160,6 +160,7 @@ def test_hosts_of_several_programs(tutti, stand_in):
         ("a:3\nb:2\n", [], "a:3,b:2"),
         ("a:3\nb:2\n", ["-n", "5"], "a:3,b:2"),
         ("a slots=3 max_slots=4\nb slots=2\n", ["-n", "4"], "a:3,b:1"),
+        ("a max-slots=8 slots=3\nb slots=2\n", ["-n", "4"], "a:3,b:1"),
         ("a:3\nb:2\n", ["-n", "2"], "a:2"),
         ("a:1\nb:1\na:1\n", [], "a:2,b:1"),
     ],
@@ -315,6 +316,18 @@ def test_what_another_program_preloads(tutti, stand_in, library, option):
     words = ["-n", "1", "true", ":", "-n", "1", option, "LD_PRELOAD", "libm.so.6", "false"]
     assert tutti("run", "-q", "--mpi", mpi.launcher, *words).code == 0
     changed = [*words[:-2], f"{library}:libm.so.6", "false"]
+    assert mpi.started()["words"][-len(words) :] == changed
+
+
+@pytest.mark.parametrize(
+    "options", [["-env=LD_PRELOAD=libm.so.6"], ["-envall", "-env=LD_PRELOAD=libm.so.6"]]
+)
+def test_a_joined_option_before_another_program(tutti, stand_in, library, options):
+    mpi = stand_in("mpich")
+    mpi.plays(report=REPORT)
+    words = ["-n", "1", "true", ":", *options, "false", "x"]
+    assert tutti("run", "-q", "--mpi", mpi.launcher, *words).code == 0
+    changed = [*words[:-3], f"-env=LD_PRELOAD={library}:libm.so.6", "false", "x"]
     assert mpi.started()["words"][-len(words) :] == changed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import COMMAND
@@ -92,6 +93,12 @@ def test_before_the_start(tutti, stand_in, words, code, sentence):
     assert (result.code, result.out, result.err) == (code, "", f"tutti: {sentence}\n")
 
 
+NO_HOST = (
+    "is no host, such as a, a:2 or a slots=2; files with more in them are for the launcher, behind "
+    "its own option"
+)
+
+
 @pytest.mark.parametrize(
     ("content", "words", "sentence"),
     [
@@ -103,7 +110,10 @@ def test_before_the_start(tutti, stand_in, words, code, sentence):
             [],
             "--hostfile asks for 300000000 ranks: at most 16777216 can be placed",
         ),
-        ("a:many\n", [], "{}: 'a:many' is no host, such as a, a:2 or a slots=2"),
+        ("a:many\n", [], f"{{}}: 'a:many' {NO_HOST}"),
+        ("a cpus=4\n", [], f"{{}}: 'a cpus=4' {NO_HOST}"),
+        ("// all\na:4\n", [], f"{{}}: '// all' {NO_HOST}"),
+        ("^a\n", [], f"{{}}: '^a' {NO_HOST}"),
     ],
 )
 def test_a_bad_file_of_hosts(tutti, stand_in, tmp_path, content, words, sentence):
@@ -220,7 +230,7 @@ def test_a_library_that_is_linked_in_the_working_directory(tutti, stand_in, home
         ("openmpi5", ["-x", "TUTTI_OFF=1", "--", "true"]),
         ("mpich", ["-genv", "TUTTI_OFF", "1", "--", "true"]),
         ("intel", ["-env=TUTTI_OFF=1", "--", "true"]),
-        ("mpich", ["-n", "1", "true", ":", "-env", "TUTTI_OFF", "1", "-n", "1", "true"]),
+        ("mpich", ["-env", "TUTTI_OFF", "1", "--", "true", ":", "-env=TUTTI_OFF=1", "true"]),
     ],
 )
 def test_tutti_is_off_by_the_launcher(tutti, stand_in, kind, words):
@@ -230,6 +240,29 @@ def test_tutti_is_off_by_the_launcher(tutti, stand_in, kind, words):
     result = tutti("run", "--trace", "ran.json", "--mpi", mpi.launcher, *words)
     assert result.code == 2
     assert result.err.startswith("tutti: there is nothing to trace with TUTTI_OFF=1: ")
+
+
+def test_tutti_is_off_for_some(tutti, stand_in):
+    mpi = stand_in("mpich")
+    mpi.plays(report={})
+    words = ["-n", "1", "true", ":", "-env", "TUTTI_OFF", "1", "-n", "1", "true"]
+    assert tutti("run", "-q", "--trace", "ran.json", "--mpi", mpi.launcher, *words).code == 0
+    back = ["-genv", "TUTTI_OFF", "0", "--", "true"]
+    result = tutti("run", "-q", "--trace", "t.json", "--mpi", mpi.launcher, *back, TUTTI_OFF="1")
+    assert result.code == 0
+
+
+def test_temporary_files_that_are_removed_meanwhile(tutti, stand_in):
+    mpi = stand_in("mpich")
+    launcher = Path(mpi.launcher)
+    launcher.rename(launcher.with_name("real"))
+    launcher.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && exec {launcher.parent}/real "$@"\n'
+        'rm -rf "$(dirname "$(echo "$*" | grep -o "/[^ ]*report.json")")"; exit 9\n'
+    )
+    launcher.chmod(0o755)
+    result = tutti("run", "--mpi", mpi.launcher, "true")
+    assert (result.code, result.err) == (9, "")
 
 
 def test_a_failed_program_keeps_its_code(tutti, stand_in):

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -139,6 +141,26 @@ TEST(LauncherCpus, AreThoseOfTheNextProcessGroup) {
     EXPECT_EQ(found_under(mask_of({1}), by_a_script), 2) << by_a_script;
     EXPECT_EQ(found_under(mask_of({0, 1}), by_a_script), 3) << by_a_script;
   }
+}
+
+// Prints what it finds, for the test below.
+TEST(LauncherCpus, OfARank) {
+  if (std::getenv("PMI_RANK") == nullptr) GTEST_SKIP() << "nothing to see";
+  std::printf("launcher: %s.\n", text_of(launcher_cpus()).c_str());
+}
+
+// `timeout` makes a process group; the shell that starts it is bound as the rank.
+TEST(LauncherCpus, AreNotThoseOfAScript) {
+  if (!mask_of({0, 1}).within(usable_cpus())) GTEST_SKIP() << "needs CPU 0 and 1";
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string rank = "timeout 60 " + self + " --gtest_filter=LauncherCpus.OfARank; :";
+  const std::string bound = "PMI_RANK=0 taskset -c 0 sh -c '" + rank + "'; :";
+  std::FILE* const said = ::popen(("taskset -c 0,1 sh -c \"" + bound + "\"").c_str(), "r");
+  ASSERT_NE(said, nullptr);
+  std::string text;
+  for (char line[256]; std::fgets(line, sizeof line, said) != nullptr;) text += line;
+  ::pclose(said);
+  EXPECT_NE(text.find("launcher: 0-1."), std::string::npos) << text;
 }
 
 TEST(LastLevelCache, IsOfAPlausibleSize) {

@@ -51,5 +51,5 @@ def test_counts_that_were_narrowed_are_let_go(mpi: Mpi) -> None:
         r"^narrowed: 100000 rounds, 0 wrong, (-?\d+) KiB", result.stdout, re.MULTILINE
     )
     assert len(found) == 2, result.stdout[-3000:]
-    # Kept for ever, they would take 20 MiB.
-    assert all(int(kib) < 1024 for kib in found), found
+    # Kept for ever, they would take 20 MiB. Intel MPI alone takes up to 1.1 MiB more, or none.
+    assert all(int(kib) < 4096 for kib in found), found

@@ -95,15 +95,16 @@ void check_errors() {
   errno = 0;
   CHECK(std::calloc(opaque(SIZE_MAX / 2), 3) == nullptr && errno == ENOMEM);
   for (std::size_t bytes : {small, large}) {
-    void* block = std::malloc(bytes);
+    void* const block = std::malloc(bytes);
+    void* const kept = opaque(block);  // the compiler takes `block` for gone once it is resized
     std::memset(block, 7, bytes);
     errno = 0;
     CHECK(std::realloc(block, huge) == nullptr && errno == ENOMEM);
     errno = 0;
     CHECK(reallocarray(block, opaque(SIZE_MAX / 2), 3) == nullptr && errno == ENOMEM);
-    CHECK(static_cast<char*>(opaque(block))[bytes - 1] == 7);
+    CHECK(static_cast<char*>(kept)[bytes - 1] == 7);
     errno = 0;
-    CHECK(std::realloc(opaque(block), opaque(std::size_t{0})) == nullptr && errno == 0);
+    CHECK(std::realloc(kept, opaque(std::size_t{0})) == nullptr && errno == 0);
   }
   void* out = &out;
   CHECK(posix_memalign(&out, opaque(std::size_t{24}), large) == EINVAL && out == &out);

@@ -146,7 +146,7 @@ TEST(CopyMemory, BothWaysAndOverEdges) {
   ASSERT_TRUE(write_memory(child.pid(), there + 4095, copy.data(), 12'345).ok());
   ASSERT_TRUE(read_memory(child.pid(), copy.data(), there, bytes).ok());
   std::vector<char> expected = original;
-  std::fill_n(expected.begin() + 4095, 12'345, 'w');
+  for (std::size_t i = 4095; i < 4095 + 12'345; ++i) expected[i] = 'w';
   EXPECT_EQ(copy, expected);
   EXPECT_TRUE(read_memory(child.pid(), nullptr, there, 0).ok());
 }

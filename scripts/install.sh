@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # install.sh PACKAGE... [--if-known PACKAGE...]: installs those of these Debian packages that are
 # missing; as root, else it names them. What the distribution does not know of those behind
-# --if-known is named and left out.
+# --if-known is named and left out. Where there is no Debian, all are named, and that is all.
 set -euo pipefail
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -21,9 +21,14 @@ is_known() {
   ! grep -qE '^E: (Unable to locate package|Package .* has no installation candidate)' <<<"$said"
 }
 
+if ! command -v dpkg-query >/dev/null; then
+  wanted=" $*"
+  say "this is no Debian: please have the equivalents of${wanted/ --if-known/} installed"
+  exit
+fi
+
 # The second letter is the state; the first is what is wanted, which may be to hold it. A package
 # may stand for others: libtcmalloc-minimal4t64 is libtcmalloc-minimal4, too.
-command -v dpkg-query >/dev/null || fail "this is no Debian: please have the equivalents of $* installed"
 installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}, ${Provides}\n' | sed -n 's/^.i //p' |
   tr , '\n' | sed 's/^ *//; s/[ (:].*//')
 

@@ -13,10 +13,6 @@ rows() { grep -v '^#' "$1" || true; }  # a list file without its comments
 
 # debian_packages LIST [LIST]: of the second, those that the distribution has.
 debian_packages() {
-  if ! command -v dpkg-query >/dev/null; then
-    say "this is no Debian: please have the equivalents of $* installed"
-    return
-  fi
   local packages
   mapfile -t packages < <(rows "$1"; [[ $# == 1 ]] || { echo --if-known; rows "$2"; })
   scripts/install.sh "${packages[@]}"

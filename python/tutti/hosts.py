@@ -15,13 +15,12 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import launch, launcher_words, version
+from tutti import launch, launcher_words, paths, version
 from tutti.arguments import Host
 from tutti.mpi import Mpi
 
@@ -64,13 +63,13 @@ class _Started(NamedTuple):
 def look(mpi: Mpi, hosts: Sequence[Host], options: Sequence[str], allow_root: bool) -> list[Answer]:
     """What `tutti doctor` says on each of them; `options` are the launcher's."""
     answers = []
-    with tempfile.TemporaryDirectory(prefix="tutti-") as directory:
+    with paths.temporary_directory() as directory:
         for first in range(0, len(hosts), AT_ONCE):
             started: list[_Started] = []
             try:
                 for at, host in enumerate(hosts[first : first + AT_ONCE]):
                     words = _launch(mpi, host, options, allow_root)
-                    started.append(_start(host, words, Path(directory) / str(first + at)))
+                    started.append(_start(host, words, directory / str(first + at)))
                 end = time.monotonic() + LIMIT_S
                 answers += [_answer(mpi, each, options, end) for each in started]
             finally:

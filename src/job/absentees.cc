@@ -62,16 +62,10 @@ std::string describe(std::span<const Absentee> absentees, int ranks) {
   return known.empty() ? text : text + " (" + known + ")";
 }
 
-void look_around(std::span<Absentee> absentees, const char* rank_variable, int own_rank) {
-  // Wrappers that stay have started this process for the launcher.
-  const std::string mine = std::to_string(own_rank);
-  std::string value;
-  pid_t top = ::getpid(), launcher = os::parent_of(top);
-  while (launcher > 1 && os::variable_of(launcher, rank_variable, value) && value == mine) {
-    top = launcher;
-    launcher = os::parent_of(top);
-  }
+void look_around(std::span<Absentee> absentees, const char* rank_variable) {
+  const pid_t launcher = os::launcher(rank_variable);
   if (launcher <= 1) return;
+  std::string value;
   const std::string host = Signature::mine().host;
   for (const pid_t child : os::children_of(launcher)) {
     if (!os::variable_of(child, rank_variable, value)) continue;

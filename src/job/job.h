@@ -102,6 +102,6 @@ struct Absentee {
 [[nodiscard]] std::string describe(std::span<const Absentee> absentees, int ranks);
 // Finds those of them that are on this node. They are children of the process that has started this
 // one, and have a variable with their rank.
-void look_around(std::span<Absentee> absentees, const char* rank_variable, int own_rank);
+void look_around(std::span<Absentee> absentees, const char* rank_variable);
 
 }  // namespace tutti::job

@@ -23,9 +23,9 @@ class Launcher {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual const char* rank_variable() const = 0;
 
-  // Whether other threads may be in the MPI meanwhile.
   // It waits for what it has not heard of, so that a no may be an answer that comes late.
   [[nodiscard]] virtual bool may_be_late() const { return false; }
+  // Whether other threads may be in the MPI meanwhile.
   [[nodiscard]] virtual bool bears_threads() const = 0;
 
   [[nodiscard]] virtual bool put(const std::string& value) = 0;

@@ -115,7 +115,7 @@ std::string Roll::absentees(int world_rank, std::span<const int> ranks) {
   }
   for (Absentee& each : absent)
     if (each.host.empty()) each.host = launcher_->host_of(each.rank, hosts);
-  look_around(absent, launcher_->rank_variable(), world_rank);
+  look_around(absent, launcher_->rank_variable());
   return absent.empty() ? "the launcher did not tell in time which ranks have Tutti"
                         : describe(absent, static_cast<int>(ranks.size()));
 }

@@ -64,15 +64,9 @@ CpuMask possible_cpus() {
 }
 
 CpuMask launcher_cpus() {
-  const pid_t group = ::getpgrp();
-  std::string rank;
-  const auto is_between = [&](pid_t ancestor) {
-    return ::getpgid(ancestor) == group || variable_of(ancestor, "PMIX_RANK", rank) ||
-           variable_of(ancestor, "PMI_RANK", rank);
-  };
-  pid_t ancestor = ::getppid();
-  while (ancestor > 0 && is_between(ancestor)) ancestor = parent_of(ancestor);
-  return ancestor > 0 ? usable_cpus(ancestor) : CpuMask{};
+  for (const char* const rank : {"PMIX_RANK", "PMI_RANK"})
+    if (const pid_t started_by = launcher(rank); started_by > 0) return usable_cpus(started_by);
+  return {};
 }
 
 std::string text_of(const CpuMask& mask) {

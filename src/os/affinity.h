@@ -47,9 +47,7 @@ void note_home_cpus();
 [[nodiscard]] CpuMask home_cpus();
 // Where it could run if it were bound to nothing: its cpuset.
 [[nodiscard]] CpuMask possible_cpus();
-// Where its launcher may run, under taskset, say. Empty when that cannot be known. A launcher gives
-// each process that it starts a process group of its own, and its rank in a variable; what stands
-// between, scripts or `timeout`, has one or the other, too.
+// Where its launcher may run, under taskset, say. Empty when that cannot be known.
 [[nodiscard]] CpuMask launcher_cpus();
 // As Linux writes it: "0-3,8".
 [[nodiscard]] std::string text_of(const CpuMask& mask);

@@ -66,6 +66,16 @@ bool variable_of(pid_t pid, const char* name, std::string& value) {
   return false;
 }
 
+pid_t launcher(const char* rank) {
+  const char* const mine = std::getenv(rank);
+  if (mine == nullptr) return 0;
+  std::string theirs;
+  pid_t ancestor = ::getppid();
+  while (ancestor > 0 && variable_of(ancestor, rank, theirs) && theirs == mine)
+    ancestor = parent_of(ancestor);
+  return ancestor;
+}
+
 bool has_mapped(pid_t pid, const char* part) {
   return read_of(pid, "maps").find(part) != std::string::npos;
 }

@@ -23,7 +23,7 @@ esac
 echo "$*" >>done
 if [ "$1" = update ]; then cp fetched index; fi
 """
-INDEX = " 500 http://deb.example/debian trixie/main amd64 Packages\n"
+INDEX = " 500 file:/packages trixie/main amd64 Packages\n"
 STATUS = " 100 /var/lib/dpkg/status\n"
 INSTALL = "install -y --no-install-recommends"
 
@@ -117,6 +117,16 @@ def test_an_image_without_an_index(debian):
 def test_a_user_of_an_image_without_an_index(debian):
     code, said, _ = debian("", user=1000, index=False).install("--if-known", "clang-15")
     assert code == 1 and said[-1].endswith(f"sudo apt-get {INSTALL} clang-15")
+
+
+def test_where_there_is_no_debian(tmp_path):
+    (tmp_path / "bash").symlink_to(str(shutil.which("bash")))
+    done = subprocess.run(
+        [str(ROOT / "scripts/install.sh"), "cmake", "--if-known", "mpich"],
+        env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    said = "setup: this is no Debian: please have the equivalents of cmake mpich installed\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
 
 
 ONLY_TESTS = {"clang-15", "clang-format-15", "libtcmalloc-minimal4", "libmimalloc2.0"}

@@ -119,6 +119,9 @@ inline constexpr std::size_t kept_operand_bytes = 64;
 // and 256 KiB, the second one between 8 and 128 KiB. With these none of them loses much.
 inline constexpr std::size_t doubled_bytes = 64 * kib;
 inline constexpr std::size_t halved_bytes = 32 * kib;
+// And up to so many times the bytes that are sent while a message starts, as far as that was found
+// out, where it would otherwise go in halves.
+inline constexpr std::size_t doubled_starts = 8;
 // Where the number of nodes is no power of two, halves end here: some nodes would send and receive
 // all of the vector twice more. Then each leader sums up a share, and the ring begins where halves
 // end elsewhere. Simulated on 3 to 48 nodes, 16 KiB to 1 MiB by shares, of two leaders where each

@@ -56,7 +56,8 @@ choice::Plans make_plans(int ranks, const Costs& costs, const choice::Forced& fo
   plans.costs.whole_to_root_bytes = reduction::most_whole_bytes(ranks, costs, 0);
   for (std::size_t i = 0; i < forced.size(); ++i) {
     const auto collective = static_cast<Collective>(i);
-    const char* name = forced[i] == 0 ? "" : all_algorithms<F>(collective)[forced[i] - 1u].name;
+    const auto all = all_algorithms<F>(collective);
+    const char* name = forced[i] - 1u < all.size() ? all[forced[i] - 1u].name : "";
     for (const bool late : {false, true}) {
       const auto table = algorithms_of<F>(collective, late);
       plans.tables[choice::Plans::table_of(collective, late)] =

@@ -46,10 +46,10 @@ class Across {
   };
   [[nodiscard]] bool try_messages(std::size_t bytes, std::size_t part_bytes, Trial& took);
   // As Team::shape_messages().
-  void shape_messages(const fabric::Cut& cut, std::size_t least_piece) {
+  void shape_messages(const fabric::Cut& cut, std::size_t start_bytes) {
     wire_.cut(cut);
     background_.messages->cut(cut);
-    if (least_piece != 0) background_.way.measured_piece_bytes = least_piece;
+    background_.way.measured_start_bytes = start_bytes;
   }
   // After an error nobody goes on: this rank neither. `tells`: the others have not heard of it.
   void end(bool tells) {

@@ -50,6 +50,8 @@ struct MessageTrial {
 
 // Why there is no team where only messages reach all members. There is one of it, to compare with.
 inline constexpr char several_nodes[] = "its ranks are on several nodes";
+// Why a team does not serve a collective.
+inline constexpr char option_says_mpi[] = "its option says mpi";
 
 // A group of ranks that call collectives together, as one member sees it. Those of one node have
 // desks there; where there are several nodes, their leaders send each other messages.
@@ -103,9 +105,9 @@ class Team {
   // before any other. It tries messages of `bytes` between the nodes, each as one and in parts of
   // so many bytes, and all of them find the same. After an error, which run() will then meet, it
   // has found nothing. After it, or instead of it, all of them say how messages are to be cut, and
-  // what is to be the least piece of a pipeline, before the next call; 0: as it is.
+  // how many bytes are sent while one starts, before the next call; 0: that is not known.
   [[nodiscard]] virtual MessageTrial try_messages(std::size_t bytes, std::size_t part_bytes) = 0;
-  virtual void shape_messages(const fabric::Cut& cut, std::size_t least_piece) = 0;
+  virtual void shape_messages(const fabric::Cut& cut, std::size_t start_bytes) = 0;
 
   // run() for a nonblocking collective, in three steps:
   //  1. may_start() says `none`, or how the call has ended at once.
@@ -128,6 +130,11 @@ class Team {
   virtual void revoke() = 0;
   [[nodiscard]] virtual bool revoked() const = 0;  // by any member
 
+  // Whether no option leaves the collective, or any, to the MPI; the same on all members.
+  [[nodiscard]] bool serves(Collective collective) const {
+    return (left_ & bit_of(collective)) == 0;
+  }
+  [[nodiscard]] bool serves_all() const { return left_ == 0; }
   // Some member had a device runtime when the team was made.
   [[nodiscard]] bool has_devices() const { return has_devices_; }
 
@@ -138,13 +145,14 @@ class Team {
 
  protected:
   Team(std::shared_ptr<Node> node, int rank, int size, bool has_devices, bool spans_nodes,
-       bool starts_nonblocking)
+       bool starts_nonblocking, Collectives left)
       : node_(std::move(node)),
         rank_(rank),
         size_(size),
         has_devices_(has_devices),
         spans_nodes_(spans_nodes),
-        starts_nonblocking_(starts_nonblocking) {}
+        starts_nonblocking_(starts_nonblocking),
+        left_(left) {}
 
  private:
   // For a team that spans nodes.
@@ -154,6 +162,7 @@ class Team {
   const std::shared_ptr<Node> node_;
   const int rank_, size_;  // of the whole team
   const bool has_devices_, spans_nodes_, starts_nonblocking_;
+  const Collectives left_;  // to the MPI
   std::atomic<bool> disbanded_{false};
 };
 

@@ -61,6 +61,8 @@ class Node {
   // TUTTI_CHECK and TUTTI_ORDER, which a launcher may have given to some ranks alone.
   [[nodiscard]] bool strict() const { return strict_; }
   [[nodiscard]] coll::Order order() const { return order_; }
+  // The algorithms that the options of any rank of the node name.
+  [[nodiscard]] const choice::Forced& forced() const { return forced_; }
   // The algorithms on a node that this process's options name. Of names that there are neither here
   // nor between nodes it warns where `warns`, once.
   [[nodiscard]] static choice::Forced forced_by_options(bool warns);

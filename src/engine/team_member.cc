@@ -106,11 +106,15 @@ choice::Forced Node::forced_by_options(bool warns) {
     const auto collective = static_cast<Collective>(i);
     const std::string_view name = choice::wanted(collective);
     if (name.empty()) continue;
+    if (name == choice::the_mpi) {
+      forced[i] = choice::forced_mpi;
+      continue;
+    }
     const auto all = coll::all_algorithms<fabric::NodeFabric>(collective);
     forced[i] = static_cast<std::uint8_t>(1 + choice::place_of(all, name));
     const std::vector<std::string_view> others = algorithms_between_nodes(collective);
     if (forced[i] != 0 || !warns || std::ranges::count(others, name) != 0) continue;
-    std::string variable = name_of(collective), names = "auto";
+    std::string variable = name_of(collective), names = "auto, mpi";
     for (char& letter : variable)
       letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     for (const choice::Algorithm& each : coll::algorithms_of<fabric::NodeFabric>(collective, false))
@@ -130,11 +134,13 @@ std::shared_ptr<const choice::Plans> Node::plans(int ranks) {
   return plans;
 }
 
-TeamMember::TeamMember(std::shared_ptr<Node> own, std::uint64_t slice, std::vector<int> members,
-                       int rank, bool has_devices, std::unique_ptr<Links> links)
-    : Team(std::move(own), links != nullptr ? links->map.rank() : rank,
+TeamMember::TeamMember(const std::shared_ptr<Node>& own, std::uint64_t slice,
+                       std::vector<int> members, int rank, bool has_devices,
+                       std::unique_ptr<Links> links)
+    : Team(own, links != nullptr ? links->map.rank() : rank,
            links != nullptr ? links->map.size() : static_cast<int>(members.size()), has_devices,
-           links != nullptr, links == nullptr || links->starts),
+           links != nullptr, links == nullptr || links->starts,
+           choice::left_to_the_mpi(links != nullptr ? links->way.forced : own->forced())),
       slice_(slice),
       members_(std::move(members)),
       desks_(desks_of(node()->segment(), slice_, desks_each * members_.size())),

@@ -25,16 +25,16 @@ inline constexpr int desks_each = 2;  // of blocking collectives, and of nonbloc
 class TeamMember final : public Team, public std::enable_shared_from_this<TeamMember> {
  public:
   // As Team::join(), with a slice of the node segment that has `desks_each` desks for each member.
-  TeamMember(std::shared_ptr<Node> node, std::uint64_t slice, std::vector<int> members, int rank,
-             bool has_devices, std::unique_ptr<Links> links = nullptr);
+  TeamMember(const std::shared_ptr<Node>& node, std::uint64_t slice, std::vector<int> members,
+             int rank, bool has_devices, std::unique_ptr<Links> links = nullptr);
   ~TeamMember() override;
 
   ErrorCode run(Collective collective, coll::Work& work) override;
   [[nodiscard]] bool any(Collective collective, const coll::Work& work, bool mine) override;
   [[nodiscard]] const char* leaves(Collective collective, const coll::Work& work) override;
   [[nodiscard]] MessageTrial try_messages(std::size_t bytes, std::size_t part_bytes) override;
-  void shape_messages(const fabric::Cut& cut, std::size_t least_piece) override {
-    across_->shape_messages(cut, least_piece);
+  void shape_messages(const fabric::Cut& cut, std::size_t start_bytes) override {
+    across_->shape_messages(cut, start_bytes);
   }
   [[nodiscard]] ErrorCode may_start(Collective collective, const coll::Work& work) override;
   void start(Pending& pending) override;

@@ -17,6 +17,11 @@
 
 namespace tutti::mpi {
 
+void CommState::set_team(std::shared_ptr<engine::Team> made) {
+  team = std::move(made);
+  if (team != nullptr && team->serves_all()) ready.store(team.get(), std::memory_order_release);
+}
+
 template <class H>
 bool Communicators<H>::open() {
   return native_.comm_create_keyval(on_copy, on_delete, &keyval_, nullptr) == 0;
@@ -123,7 +128,7 @@ void Communicators<H>::begin_state(H comm, State& state, Made made) {
     name_linked(comm, state, of_world_, !world_.has_sessions());
     return;
   }
-  state.team = engine::Team::create(exchange_of(native_, world_, comm), home(), state.why);
+  state.set_team(engine::Team::create(exchange_of(native_, world_, comm), home(), state.why));
   if (state.team == nullptr && made == Made::of_session && state.why == engine::several_nodes)
     begin_origin(comm, state);
 }
@@ -235,16 +240,13 @@ NodeSpread Communicators<H>::spread_of(H comm, State& state) {
 namespace {
 
 // Collective over the team, whose members all find the same: which messages are as fast in parts,
-// and where ranks share cores the least pieces.
+// and what a message costs.
 template <class Facts>
-void try_messages(engine::Team& team, bool share_cores, Facts& facts) {
+void try_messages(engine::Team& team, Facts& facts) {
   std::size_t first = 0;
   for (const limits::TriedMessages& tried : limits::tried_messages) {
     const engine::MessageTrial found = team.try_messages(tried.bytes, limits::cut_message_bytes);
-    if (share_cores && facts.pieces == 0) {
-      const std::size_t least = coll::leaders::shared_piece_bytes(found.start_bytes);
-      facts.pieces = static_cast<std::uint8_t>(least / limits::least_wire_piece_bytes);
-    }
+    if (facts.starts == 0) facts.starts = coll::leaders::bit_of_start(found.start_bytes);
     if (found.parts_as_fast) break;
     ++first;
   }
@@ -298,7 +300,7 @@ void Communicators<H>::link(H comm, State& state, const std::vector<int>& on_nod
       .rank_order = node->order() == coll::Order::rank,
       .computed = state.computed,
       .cuts = shared.cuts(),
-      .pieces = shared.pieces(),
+      .starts = shared.message_starts(),
   };
   int tag = -1;
   // Communicators of one MPI_Comm_split differ in their members.
@@ -332,13 +334,12 @@ void Communicators<H>::link(H comm, State& state, const std::vector<int>& on_nod
     return;
   }
   const std::size_t longest = shared.longest_message();
-  if (longest == 0 && facts.cuts == 0) try_messages(*team, shared.some_share_cores(), facts);
+  if (longest == 0 && facts.cuts == 0) try_messages(*team, facts);
   shared.add_cuts(facts.cuts);
-  shared.add_pieces(facts.pieces);
-  team->shape_messages(cut_of(longest, facts.cuts),
-                       std::bit_floor(facts.pieces) * limits::least_wire_piece_bytes);
+  shared.add_message_starts(facts.starts);
+  team->shape_messages(cut_of(longest, facts.cuts), coll::leaders::start_of_bits(facts.starts));
   const std::lock_guard lock(settling_);
-  state.team = std::move(team);
+  state.set_team(std::move(team));
   if (state.revoked) state.team->revoke();
 }
 
@@ -350,7 +351,8 @@ void Communicators<H>::join_team(H comm, State& state, std::vector<int> members)
   // Communicators of one MPI_Comm_split differ in their members.
   const std::uint64_t name = mix(state.name, static_cast<std::uint64_t>(members[0]));
   const bool has_devices = devices::present() || node->has_devices();
-  state.team = engine::Team::join(node, name | 1, std::move(members), rank, has_devices, state.why);
+  state.set_team(
+      engine::Team::join(node, name | 1, std::move(members), rank, has_devices, state.why));
   if (state.team != nullptr && state.team->has_devices()) devices::expect();
 }
 

@@ -30,9 +30,13 @@ inline constexpr const char* not_met = "its members have not met on this communi
 // What a communicator's attribute points to.
 struct CommState {
   std::shared_ptr<engine::Team> team;
+  // The same, if no option leaves any collective to the MPI: nothing else is to be asked then.
+  std::atomic<engine::Team*> ready{nullptr};
   const char* why = "";             // there is no team
   std::atomic<bool> alone{false};   // of one rank, which needs none
   std::atomic<bool> settled{true};  // false: a named one that was not used yet
+
+  void set_team(std::shared_ptr<engine::Team> made);
 };
 
 template <class H>

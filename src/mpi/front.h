@@ -83,14 +83,17 @@ class Front {
     if (!looks_at(call.site.comm)) return false;
     CommState* state = communicators.state_of(call.site.comm, call.blocking());
     if (state == nullptr) return leave(call, not_met);
-    if (state->team == nullptr) [[unlikely]] {
+    engine::Team* team = state->ready.load(std::memory_order_acquire);
+    if (team == nullptr) [[unlikely]] {
       if (!state->settled.load(std::memory_order_acquire))
         communicators.settle(call.site.comm, *state, call.collective, call.blocking(), bytes());
       if (state->alone) return call.at_once = true;
-      if (state->team == nullptr) return leave(call, state->why);
+      team = state->team.get();
+      if (team == nullptr) return leave(call, state->why);
+      if (!team->serves(call.collective)) return leave(call, engine::option_says_mpi);
     }
-    if (!call.blocking() && state->team->revoked()) return leave(call, revoked_by_program);
-    call.team = state->team.get();
+    if (!call.blocking() && team->revoked()) return leave(call, revoked_by_program);
+    call.team = team;
     call.rank = call.team->rank();
     call.size = call.team->size();
     return true;

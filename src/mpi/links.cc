@@ -303,7 +303,7 @@ std::uint64_t bits_of(const Facts& facts) {
   return std::uint64_t{facts.devices} | std::uint64_t{facts.strict} << 1 |
          std::uint64_t{facts.rank_order} << 2 | std::uint64_t{facts.failed} << 3 |
          std::uint64_t{facts.computed} << 4 | std::uint64_t{facts.cuts} << 8 |
-         std::uint64_t{facts.pieces} << 16;
+         std::uint64_t{facts.starts} << 16;
 }
 template <class Facts>
 Facts facts_from(std::uint64_t bits) {
@@ -314,7 +314,7 @@ Facts facts_from(std::uint64_t bits) {
           is(3),
           is(4),
           static_cast<std::uint8_t>(bits >> 8),
-          static_cast<std::uint8_t>(bits >> 16)};
+          static_cast<coll::leaders::StartBit>(bits >> 16)};
 }
 constexpr std::uint64_t busy = 128;  // a thread of the member agrees on the tag of another one
 

@@ -233,17 +233,16 @@ class SharedLinks {
   // none are.
   [[nodiscard]] std::uint8_t cuts() const { return cuts_; }
   void add_cuts(std::uint8_t cuts) { cuts_ |= cuts; }
-  // The least pieces that communicators of this rank have found out where ranks share cores: bit k
-  // says 2^k times limits::least_wire_piece_bytes.
-  [[nodiscard]] std::uint8_t pieces() const { return pieces_; }
-  void add_pieces(std::uint8_t pieces) { pieces_ |= pieces; }
+  // What communicators of this rank have found out of what a message costs.
+  [[nodiscard]] coll::leaders::StartBit message_starts() const { return message_starts_; }
+  void add_message_starts(coll::leaders::StartBit bits) { message_starts_ |= bits; }
   // What members of a communicator say when they meet, and hear that any of them said.
   struct Facts {
     bool devices = false, strict = false, rank_order = false, failed = false;
     // A nonblocking collective that computes was the MPI's before they met.
     bool computed = false;
-    std::uint8_t cuts = 0;    // as cuts(); the least one counts
-    std::uint8_t pieces = 0;  // as pieces(); the largest one counts
+    std::uint8_t cuts = 0;               // as cuts(); the least one counts
+    coll::leaders::StartBit starts = 0;  // as message_starts(); the largest one counts
   };
   // Collective over `comm`: gives it a name, which all members know, and no others. False, and 0: a
   // member may not, or the MPI failed. `world_rank`: of this rank.
@@ -278,7 +277,8 @@ class SharedLinks {
        some_share_cores_ = false;
   coll::leaders::Way way_;
   std::size_t longest_message_ = 0;
-  std::atomic<std::uint8_t> cuts_{0}, pieces_{0};
+  std::atomic<std::uint8_t> cuts_{0};
+  std::atomic<coll::leaders::StartBit> message_starts_{0};
   H comm_{};  // if hosts_ are known
   CallKinds kinds_{0};
   Questions<H> questions_;

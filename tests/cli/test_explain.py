@@ -66,6 +66,15 @@ def test_forced(tutti, tmp_path):
     assert "line is forced, but cannot run this call" in result.out
 
 
+@pytest.mark.parametrize(
+    ("words", "else_"), [((), "line"), (("--nodes", "2"), "doubling")], ids=["a node", "nodes"]
+)
+def test_what_is_left_to_the_mpi(tutti, words, else_):
+    said = tutti("explain", "allreduce", *words, **USUAL, TUTTI_ALLREDUCE="mpi").out
+    assert f"is left to the MPI by TUTTI_ALLREDUCE; else it would run {else_}: " in said
+    assert "is forced" not in said
+
+
 @pytest.mark.parametrize("name", ["fast", "[/]"])
 def test_an_algorithm_that_there_is_not(tutti, name):
     result = tutti("explain", "allreduce", **USUAL, TUTTI_ALLREDUCE=name)

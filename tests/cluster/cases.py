@@ -17,6 +17,7 @@ CYCLIC = Layout((2, 2), cyclic=True)
 LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 
 SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
+NOT_MET = "its members have not met on this communicator"
 # All main MPIs, of which one makes a short form.
 whole_mpis = pytest.mark.parametrize(
     "mpi",

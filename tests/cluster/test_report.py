@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL, changed_on
+from cases import NOT_MET, SEVERAL, changed_on
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
@@ -89,3 +89,13 @@ def test_forced(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
     written = report(cluster, mpi, tmp_path, words, TUTTI_NODES="1", TUTTI_LEADERS="1")
     row = written["calls"]["Allreduce"]
     assert (row["left"], row["messages"]) == (0, 2 * 2 * len(COUNTS))
+
+
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_left_to_the_mpi(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+    """As one rank of another node says; that on a node where none does is still served."""
+    words = changed_on("3", "export TUTTI_ALLREDUCE=mpi")
+    written = report(cluster, mpi, tmp_path, words, TUTTI_NODES="1")
+    row = written["calls"]["Allreduce"]
+    assert (row["left"], row["taken"]) == (len(COUNTS), 1) and not row.get("messages")
+    assert set(row["reasons"]) <= {"its option says mpi", NOT_MET}, row

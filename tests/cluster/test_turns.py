@@ -7,14 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
-from cases import CYCLIC, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases
+from cases import CYCLIC, NOT_MET, SEVERAL, SHORT, UNEQUAL, changed_on, layout_cases
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, MPICH, Mpi
 from rig.spanning import ALONE, variables
 
 FASTER = "the MPI is faster between these nodes, or was timed"
-NOT_MET = "its members have not met on this communicator"
 DEPENDS = "the result may depend on who computes it, and no node has two of its ranks"
 
 CASES = layout_cases(MAIN, (SHORT, UNEQUAL, CYCLIC, ALONE), lambda _, layout: layout is SHORT)

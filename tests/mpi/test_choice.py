@@ -56,11 +56,17 @@ def test_forced(mpi: Mpi, forced: str, ranks: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
 def test_what_one_rank_says_holds_for_all(mpi: Mpi, tmp_path: Path) -> None:
     """Else ranks would take different algorithms, and wait for each other for ever."""
-    script = tmp_path / "last.sh"
-    lines = [f"  export {name}={value}" for name, value in FORCED["staged"].items()]
+    words = on_last_of_two(tmp_path, FORCED["staged"])
+    assert staged(mpi, tmp_path, {}, words=words) > 2 * staged(mpi, tmp_path, {})
+
+
+def on_last_of_two(folder: Path, variables: dict[str, str]) -> tuple[str, ...]:
+    """What runs a program whose last rank has these."""
+    script = folder / "last.sh"
+    lines = [f"  export {name}={value}" for name, value in variables.items()]
     rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
     script.write_text("\n".join([f'if [ "{rank}" = 1 ]; then', *lines, "fi", 'exec "$@"', ""]))
-    assert staged(mpi, tmp_path, {}, words=("sh", str(script))) > 2 * staged(mpi, tmp_path, {})
+    return ("sh", str(script))
 
 
 def staged(
@@ -72,13 +78,41 @@ def staged(
     return int(json.loads(report.read_text())["ways"]["bounce"])
 
 
+LEFT = ("Allreduce", "Barrier", "Alltoall")
+
+
+@pytest.mark.parametrize("program", ["conformance", "moves", "nonblocking"])
+@pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
+def test_collectives_left_to_the_mpi(mpi: Mpi, program: str, tmp_path: Path) -> None:
+    """As one rank says; the others, and what Tutti needs them for itself, are still its own."""
+    report = tmp_path / "report.json"
+    said = {f"TUTTI_{name.upper()}": "mpi" for name in LEFT}
+    words = on_last_of_two(tmp_path, said | {"TUTTI_CHECK": "strict"})
+    limit = ["--stride", "5"] if program == "conformance" else ["--cases", "60"]
+    if program == "nonblocking":
+        limit += ["--forget", "0"]  # Open MPI frees no requests of its own collectives
+    words += (str(mpi.compile(f"{program}.cc")), *limit)
+    result = mpi.run(2, list(words), {"TUTTI_REPORT": str(report)})
+    assert result.returncode == 0 and ", 0 wrong" in result.stdout, result.stdout[-3000:]
+    rows = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
+    names = {name for each in LEFT for name in (each, "I" + each.lower())}
+    assert names & set(rows)
+    for name, row in rows.items():
+        why = "its option says mpi"
+        if name in names:
+            # On a communicator of one rank nothing is to be left.
+            assert 0 < row["reasons"].get(why, 0) >= row["taken"], (name, row)
+        else:
+            assert row["taken"] > 0 and why not in row["reasons"], (name, row)
+
+
 def test_an_algorithm_that_there_is_not(tmp_path: Path) -> None:
     program = str(OPENMPI.compile("conformance.cc"))
     result = OPENMPI.run(2, [program, "--stride", "50"], {"TUTTI_ALLREDUCE": "fast"})
     assert result.returncode == 0 and ", 0 wrong" in result.stdout, result.stdout[-3000:]
     said = [line for line in result.stdout.splitlines() if "TUTTI_ALLREDUCE" in line]
     assert len(said) == 1
-    names = "line, staged, direct, doubling, halving, shares, ring"
+    names = "mpi, line, staged, direct, doubling, halving, shares, ring"
     assert f"TUTTI_ALLREDUCE is none of auto, {names}; auto is used" in said[0]
 
 

@@ -38,22 +38,62 @@ TEST(Pipelines, HaveLongPiecesWhereRanksShareCoresOfAFastNetwork) {
                                      {22 * kib, 128},
                                      {43 * kib, 256},
                                      {1024 * kib, 256}})
-    EXPECT_EQ(coll::leaders::shared_piece_bytes(start), piece * kib) << start;
+    EXPECT_EQ(coll::leaders::shared_piece_bytes({.measured_start_bytes = start}), piece * kib)
+        << start;
   // Where operands meet, pieces alone change.
   for (const auto operands : {Pipeline::Operands::none, Pipeline::Operands::meet})
-    for (const std::size_t measured : {128 * kib, 256 * kib}) {
-      const Pipeline pipeline({.measured_piece_bytes = measured}, 256 * kib, 4, operands);
-      EXPECT_EQ(pipeline.piece_bytes, measured);
+    for (const auto& [start, piece] :
+         {std::pair<std::size_t, std::size_t>{22 * kib, 128 * kib}, {43 * kib, 256 * kib}}) {
+      const coll::leaders::Way way{.measured_start_bytes = start, .shares_cores = true};
+      const Pipeline pipeline(way, 256 * kib, 4, operands);
+      EXPECT_EQ(pipeline.piece_bytes, piece);
       EXPECT_EQ(pipeline.chain, operands == Pipeline::Operands::meet);
     }
+}
+
+// Elsewhere a piece has the bytes that make a chain fastest where a message costs that much.
+TEST(Pipelines, HaveLongPiecesWhereMessagesAreDear) {
+  constexpr std::size_t kib = 1024;
+  for (const auto& [start, bytes, piece] :
+       {std::tuple<std::size_t, std::size_t, std::size_t>{0, 256 * kib, 32 * kib},
+        {2 * kib, 256 * kib, 32 * kib},
+        {22 * kib, 256 * kib, 64 * kib},
+        {22 * kib, 1024 * kib, 128 * kib},
+        {22 * kib, 4096 * kib, 256 * kib},
+        {1024 * kib, 1024 * kib, 512 * kib}})
+    EXPECT_EQ(
+        Pipeline({.measured_start_bytes = start}, bytes, 2, Pipeline::Operands::meet).piece_bytes,
+        piece)
+        << start << ' ' << bytes;
+  // A chain of one piece overlaps nothing, but where operands meet the shape does not change.
+  for (const auto operands : {Pipeline::Operands::none, Pipeline::Operands::meet})
+    EXPECT_EQ(Pipeline({.measured_start_bytes = 1024 * kib}, 256 * kib, 4, operands).chain,
+              operands == Pipeline::Operands::meet);
+}
+
+// All members hear the largest, to an eighth of it.
+TEST(Starts, AreAgreedOnAsABit) {
+  using coll::leaders::bit_of_start;
+  using coll::leaders::start_of_bits;
+  EXPECT_EQ(bit_of_start(0), 0U);
+  EXPECT_EQ(start_of_bits(0), 0U);
+  for (std::size_t start = 1024; start < 200 * 1024; start += 77) {
+    const auto heard = static_cast<double>(start_of_bits(bit_of_start(start)));
+    EXPECT_NEAR(heard / static_cast<double>(start), 1, 0.1) << start;
+    EXPECT_EQ(start_of_bits(bit_of_start(start) | bit_of_start(1024)),
+              start_of_bits(bit_of_start(start)));
+  }
+  EXPECT_EQ(bit_of_start(1), 1U);
+  EXPECT_EQ(std::popcount(bit_of_start(std::size_t{1} << 40)), 1);
 }
 
 TEST(Sums, AreExchangedWholeAsFarAsStartsWeighMore) {
   constexpr std::size_t kib = 1024;
   using coll::leaders::most_doubled;
   EXPECT_EQ(most_doubled({}), 64 * kib);
-  EXPECT_EQ(most_doubled({.measured_piece_bytes = 32 * kib}), 64 * kib);
-  EXPECT_EQ(most_doubled({.measured_piece_bytes = 256 * kib}), 256 * kib);
+  EXPECT_EQ(most_doubled({.measured_start_bytes = 6 * kib}), 64 * kib);
+  EXPECT_EQ(most_doubled({.measured_start_bytes = 22 * kib}), 176 * kib);
+  EXPECT_EQ(most_doubled({.measured_start_bytes = 43 * kib}), 344 * kib);
 }
 
 // Limits of docs/nodes.md, on either side of each, with 8 ranks a node that have a core each.
@@ -103,7 +143,7 @@ TEST(LeadersRows, AreTakenWhereTheDocsSay) {
   EXPECT_EQ(taken(gather, 64, 64), "binomial");
   EXPECT_EQ(taken(scatter, 512, 128), "binomial");
   coll::leaders::Way shared = coll::leaders::on_shared_cores;
-  shared.measured_piece_bytes = 128 * kib;  // a message takes as long as 21 KiB
+  shared.measured_start_bytes = 128 * kib / 6;
   EXPECT_EQ(taken(scatter, 4, 910, false, shared), "binomial");
   EXPECT_EQ(taken(scatter, 4, 911, false, shared), "star");
   EXPECT_EQ(taken(scatter, 4, 64), "star");

@@ -38,7 +38,7 @@ coll::leaders::Way draw_way(std::mt19937_64& random, const fabric::NodeMap& map)
   if (random() % 2 == 0) way.by_share_bytes = std::size_t{1} << random() % 16;
   way.least_piece_bytes = std::size_t{64} << random() % 10;
   way.start_bytes = std::size_t{1} << random() % 12;
-  if (random() % 2 == 0) way.measured_piece_bytes = std::size_t{64} << random() % 12;
+  if (random() % 2 == 0) way.measured_start_bytes = std::size_t{16} << random() % 12;
   way.shares_cores = random() % 2 == 0;
   way.slice_bytes = std::size_t{256} << random() % 12;
   way.part_bytes = 1 + random() % 1024;
@@ -245,11 +245,11 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
     const std::size_t many = 32 << 10;
     for (const Collective each : {Collective::reduce, Collective::scan, Collective::allreduce}) {
       const auto usual = sums_of(each, nodes, many, {});
-      for (const std::size_t measured : {64 << 10, 128 << 10, 256 << 10}) {
-        Way way = coll::leaders::on_shared_cores;
-        way.measured_piece_bytes = measured;
-        EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
-      }
+      for (Way way : {Way{}, coll::leaders::on_shared_cores})
+        for (const std::size_t measured : {11 << 10, 22 << 10, 43 << 10, 1 << 20}) {
+          way.measured_start_bytes = measured;
+          EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
+        }
     }
     // Whole and in halves, with and without second leaders.
     for (const int each : {1, 2}) {

@@ -6,6 +6,8 @@ tutti explain allreduce --bytes 64K -n 128
 tutti explain allreduce --bytes 64K -n 8 --nodes 16   what the leaders of nodes do
 
 TUTTI_ALLREDUCE=staged tutti run -n 4 ./app   runs another one
+
+TUTTI_ALLREDUCE=mpi tutti run -n 4 ./app   leaves it to the MPI
 """
 
 from __future__ import annotations

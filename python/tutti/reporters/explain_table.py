@@ -27,7 +27,7 @@ def print_table(said: dict[str, Any]) -> None:
     size = f" of {plural(said['bytes'], 'byte')}" if said["bytes"] else ""
     chosen = next(row for row in said["algorithms"] if row["name"] == said["chosen"])
     why = "forced" if said["forced"] == said["chosen"] else "chosen"
-    out.print(f"{call}{size} on {where} runs {chosen['name']}: {chosen['description']}")
+    out.print(f"{call}{size} on {where} {runs(said)} {chosen['name']}: {chosen['description']}")
     out.print()
     printed = table("algorithm", "estimate, us", "")
     for row in said["algorithms"]:
@@ -39,17 +39,14 @@ def print_table(said: dict[str, Any]) -> None:
         )
     out.print(printed)
     out.print()
-    if said["forced"] and said["forced"] != said["chosen"]:
-        known = said["forced"] in [row["name"] for row in said["algorithms"]]
-        reason = "but cannot run this call" if known else "but no algorithm of a node has that name"
-        out.print(f"{escape(said['forced'])} is forced, {reason}")
+    if (unheeded := forced_in_vain(said, said["chosen"], "a node")) is not None:
+        out.print(unheeded)
     if len(said["sizes"]) > 1:
         out.print("by size: " + ", ".join(rung(row) for row in said["sizes"]))
     out.print(costs(said["costs"]))
     other = next((row["name"] for row in said["algorithms"] if other_than(said, row)), None)
     if other is not None:
-        variable = f"TUTTI_{said['collective'].upper()}"
-        out.print(f"{variable}={other} tutti run -n {said['ranks']} ... runs another one")
+        out.print(f"{variable(said)}={other} tutti run -n {said['ranks']} ... runs another one")
 
 
 def print_leaders(said: dict[str, Any]) -> None:
@@ -60,23 +57,40 @@ def print_leaders(said: dict[str, Any]) -> None:
     name = chosen["name"]
     size = f" of {plural(said['bytes'], 'byte')}" if said["collective"] != "Barrier" else ""
     where = f"{plural(said['nodes'], 'node')} of {plural(said['each'], 'rank')}"
-    out.print(f"MPI_{said['collective']}{size} on {where} runs {name}: {chosen['description']}")
+    call = f"MPI_{said['collective']}{size} on {where}"
+    out.print(f"{call} {runs(said)} {name}: {chosen['description']}")
     out.print()
     out.print(_leaders(said, "forced" if said["forced"] == name else "chosen"))
     out.print()
-    if said["forced"] and said["forced"] != name:
-        known = said["forced"] in [row["name"] for row in rows]
-        reason = (
-            "but cannot run this call" if known else "but no algorithm of leaders has that name"
-        )
-        out.print(f"{escape(said['forced'])} is forced, {reason}")
+    if (unheeded := forced_in_vain(said, name, "leaders")) is not None:
+        out.print(unheeded)
     how = f"simulated on a network like {said['network']}"
     if not said["cases"]:
         how = "not simulated, as that would take long (docs/explain.md says what is)"
     out.print(f"{how}; docs/nodes.md has the limits of sizes")
     other = next((row["name"] for row in rows if row["fits"] and not row["chosen"]), None)
     if other is not None:
-        out.print(f"TUTTI_{said['collective'].upper()}={other} runs another one")
+        out.print(f"{variable(said)}={other} runs another one")
+
+
+def variable(said: dict[str, Any]) -> str:
+    return f"TUTTI_{said['collective'].upper()}"
+
+
+def runs(said: dict[str, Any]) -> str:
+    if said["forced"] == "mpi":
+        return f"is left to the MPI by {variable(said)}; else it would run"
+    return "runs"
+
+
+def forced_in_vain(said: dict[str, Any], chosen: str, whose: str) -> Optional[str]:
+    """Why the algorithm that is asked for is not ``chosen``; None where it is, or none is."""
+    forced = said["forced"]
+    if forced in ("", "mpi", chosen):
+        return None
+    known = forced in [row["name"] for row in said["algorithms"]]
+    reason = "cannot run this call" if known else f"no algorithm of {whose} has that name"
+    return f"{escape(forced)} is forced, but {reason}"
 
 
 def _leaders(said: dict[str, Any], why: str) -> Table:

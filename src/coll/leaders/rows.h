@@ -60,9 +60,10 @@ constexpr std::span<const Row<F, W>> rows_of(Collective collective) {
   return {};
 }
 
-// The row of that name, as Way::forced has it; 0: there is none.
+// The row of that name, or the MPI, as Way::forced has it; 0: there is none.
 template <Fabric F, Wire W>
 [[nodiscard]] std::uint8_t forced_row(Collective collective, std::string_view name) {
+  if (name == choice::the_mpi) return choice::forced_mpi;
   const auto rows = rows_of<F, W>(collective);
   const auto found =
       std::ranges::find_if(rows, [&](const Row<F, W>& row) { return row.name == name; });

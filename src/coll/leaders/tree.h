@@ -84,18 +84,19 @@ struct Pipeline {
   //
   // Where operands meet, the shape says which of them first. So it is the same in every run, and
   // what was measured makes pieces longer, nothing else.
-  Pipeline(const Way& way, std::size_t bytes, int nodes, Operands operands)
-      : piece_bytes(operands == Operands::meet
-                        ? way.least_piece_bytes
-                        : std::max(way.least_piece_bytes, way.measured_piece_bytes)) {
-    const auto too_long = [&](std::size_t piece) {
-      return piece * piece * static_cast<std::size_t>(std::max(1, nodes - 2)) >
-             bytes * way.start_bytes;
+  Pipeline(const Way& way, std::size_t bytes, int nodes, Operands operands) {
+    const auto fastest = [&](std::size_t least, std::size_t start) {
+      const auto stages = static_cast<std::size_t>(std::max(1, nodes - 2));
+      std::size_t piece = least;
+      while (piece < limits::wire_piece_bytes && 4 * piece * piece * stages <= bytes * start)
+        piece *= 2;
+      return piece;
     };
-    while (piece_bytes < limits::wire_piece_bytes && !too_long(2 * piece_bytes)) piece_bytes *= 2;
-    const std::size_t pieces = divide_up(bytes, piece_bytes);
+    const std::size_t usual = fastest(way.least_piece_bytes, way.start_bytes);
+    piece_bytes = way.shares_cores ? std::max(usual, shared_piece_bytes(way))
+                                   : fastest(way.least_piece_bytes, start_bytes(way));
+    const std::size_t pieces = divide_up(bytes, operands == Operands::meet ? usual : piece_bytes);
     chain = pieces > 1 && 2 * pieces > static_cast<std::size_t>(nodes);
-    piece_bytes = std::max(piece_bytes, way.measured_piece_bytes);
   }
 };
 

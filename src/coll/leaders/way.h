@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "base/bits.h"
@@ -18,8 +20,8 @@ struct Way {
   // long as it takes to start one, or a message of a Gather or Scatter (coll/leaders/packed.h).
   std::size_t least_piece_bytes = limits::least_wire_piece_bytes;
   std::size_t start_bytes = limits::wire_start_bytes;
-  // The same piece where ranks share cores, as far as it was found out (shared_piece_bytes()).
-  std::size_t measured_piece_bytes = 0;
+  // The latter as it was found out on this network; 0: it was not.
+  std::size_t measured_start_bytes = 0;
   // Ranks share cores, on any node: a Scan or Exscan of few bytes goes along a chain, too, where
   // that changes no bit, and the first rank of a node hears there; few bytes of a Scatter go along
   // a tree.
@@ -72,21 +74,36 @@ struct Way {
 // of a sum meet first.
 inline constexpr Way on_shared_cores = {
     .shares_cores = true, .direct_bytes = limits::least_shared_direct_bytes, .round_starts = 1};
-// There, the least piece of a Bcast, Reduce or Scan: `start_bytes` take as long as a message of a
-// few bytes. So many in turn does a piece cost, on the way from the MPI to the ranks of a node.
-[[nodiscard]] constexpr std::size_t shared_piece_bytes(std::size_t start_bytes) {
-  return std::clamp(std::bit_floor(limits::shared_piece_starts * start_bytes),
-                    limits::least_wire_piece_bytes, limits::shared_wire_piece_bytes);
+// There, the least piece of a Bcast, Reduce or Scan. So many messages in turn does a piece cost, on
+// the way from the MPI to the ranks of a node.
+[[nodiscard]] constexpr std::size_t shared_piece_bytes(const Way& way) {
+  const std::size_t piece = std::bit_floor(limits::shared_piece_starts * way.measured_start_bytes);
+  return std::max(way.least_piece_bytes, std::min(piece, limits::shared_wire_piece_bytes));
 }
-// And so many bytes as take as long as a message, as far as that piece tells.
+// What was measured makes pieces longer, and messages fewer, and nothing else.
 [[nodiscard]] constexpr std::size_t start_bytes(const Way& way) {
-  return std::max(way.start_bytes, way.measured_piece_bytes / limits::shared_piece_starts);
+  return std::max(way.start_bytes, way.measured_start_bytes);
 }
 // Up to so many bytes in all rounds leaders exchange an Allreduce whole. On 4 nodes halves save
-// what their messages cost if all rounds carry 8 times the bytes that are sent while one starts. A
-// piece has 3 to 6 times as many. Bits are the same either way.
+// what their messages cost if all rounds carry so many times the bytes that are sent while one
+// starts. Bits are the same either way.
 [[nodiscard]] constexpr std::size_t most_doubled(const Way& way) {
-  return std::max(way.doubled_bytes, way.measured_piece_bytes);
+  return std::max(way.doubled_bytes, limits::doubled_starts * way.measured_start_bytes);
+}
+
+// What a message costs, as one bit that members agree on: in steps of a quarter of a power of two.
+using StartBit = std::uint32_t;
+inline constexpr std::size_t least_start_bytes = 1024;
+[[nodiscard]] inline StartBit bit_of_start(std::size_t start_bytes) {
+  if (start_bytes == 0) return 0;
+  const double steps = 4 * std::log2(static_cast<double>(start_bytes) / least_start_bytes);
+  return StartBit{1} << std::clamp(std::lround(steps), 0L, 31L);
+}
+// As the highest bit says; 0: none does.
+[[nodiscard]] inline std::size_t start_of_bits(StartBit bits) {
+  if (bits == 0) return 0;
+  const int steps = std::bit_width(bits) - 1;
+  return static_cast<std::size_t>(least_start_bytes * std::exp2(steps / 4.0));
 }
 
 }  // namespace tutti::coll::leaders

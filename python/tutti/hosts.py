@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from tutti import launch, launcher_words, paths, version
+from tutti import launch, launcher_words, paths, process, version
 from tutti.arguments import Host
 from tutti.mpi import Mpi
 
@@ -106,6 +106,7 @@ def _start(host: Host, started: launch.Launch, stem: Path) -> _Started:
             stdout=out,
             stderr=err,
             start_new_session=True,  # without a terminal nobody asks for a password there
+            preexec_fn=process.end_with_this(),  # noqa: PLW1509
         )
     return _Started(host, launcher, said, complaints)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tutti import launch, paths
+from tutti import launch, paths, process
 from tutti.errors import BenchError, InstallationError
 from tutti.mpi import Mpi
 
@@ -66,6 +66,7 @@ def _run(started: launch.Launch) -> Iterator[dict[str, Any]]:
             stderr=said,
             text=True,
             errors="replace",
+            preexec_fn=process.end_with_this(),  # noqa: PLW1509
         )
         try:
             yield from _read(child)

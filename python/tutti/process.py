@@ -105,6 +105,15 @@ def _end_with(parent: int) -> None:
         os._exit(128 + signal.SIGTERM)
 
 
+def end_with_this() -> Callable[[], None]:
+    """The same for what `subprocess.Popen` starts, as its `preexec_fn`.
+
+    It takes no lock that another thread of this process may hold.
+    """
+    prctl()  # not to be looked for between fork and exec
+    return functools.partial(_end_with, os.getpid())
+
+
 @functools.cache
 def prctl() -> Any:
     """The system call, which Python has not; None if this one was built without ctypes."""

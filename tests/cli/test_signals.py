@@ -91,11 +91,17 @@ Path("ended").touch()
 """
 
 
-def test_a_command_that_is_killed(environment, tmp_path):
-    launcher = tmp_path / "mpirun"
+@pytest.mark.parametrize(
+    "words", [("run", "true"), ("bench", "barrier"), ("doctor", "--hosts", "a")], ids=" ".join
+)
+def test_a_command_that_is_killed(environment, tmp_path, words):
+    launcher = tmp_path / "bin" / "mpirun"
+    for file in (launcher, tmp_path / "lib" / "libmpi.so.12"):
+        file.parent.mkdir()
+        file.write_bytes(b"\x7fELF")
     launcher.write_text(STAYS.format(python=sys.executable))
     launcher.chmod(0o755)
-    words = [str(COMMAND), "run", "--mpi", str(launcher), "true"]
+    words = [str(COMMAND), words[0], "--mpi", str(launcher), *words[1:]]
     started = subprocess.Popen(words, env=environment, cwd=tmp_path)
     wait_for(tmp_path / "started", started)
     started.kill()

@@ -83,7 +83,7 @@ enum class Computed : std::uint8_t { nothing, whole, parts, prefixes };
   return !is_rooted(collective) && !is_scan(collective);
 }
 
-// Some of them, a bit each.
+// Some of the collectives, a bit each.
 using Collectives = std::uint32_t;
 static_assert(collective_count <= 32);
 [[nodiscard]] constexpr Collectives bit_of(Collective collective) {

@@ -15,13 +15,15 @@ namespace tutti::choice {
 using Forced = std::array<std::uint8_t, collective_count>;
 inline constexpr std::string_view the_mpi = "mpi";
 inline constexpr std::uint8_t forced_mpi = 255;
-// Two such: what either says, and where both do what `first` says.
+// Two such: what either says, and where both do what `first` says. But the MPI comes before
+// algorithms.
 [[nodiscard]] constexpr Forced merge(Forced first, const Forced& second) {
   for (std::size_t i = 0; i < first.size(); ++i)
-    if (first[i] == 0) first[i] = second[i];
+    if (first[i] == 0 || second[i] == forced_mpi) first[i] = second[i];
   return first;
 }
 
+// Which collectives are the MPI's.
 [[nodiscard]] constexpr Collectives left_to_the_mpi(const Forced& forced) {
   Collectives left = 0;
   for (std::size_t i = 0; i < forced.size(); ++i)

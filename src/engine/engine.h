@@ -130,7 +130,8 @@ class Team {
   virtual void revoke() = 0;
   [[nodiscard]] virtual bool revoked() const = 0;  // by any member
 
-  // Whether no option leaves the collective, or any, to the MPI; the same on all members.
+  // Whether no option leaves the collective to the MPI; and whether none leaves any. The same on
+  // all members.
   [[nodiscard]] bool serves(Collective collective) const {
     return (left_ & bit_of(collective)) == 0;
   }

@@ -211,14 +211,15 @@ template <class H>
 bool Communicators<H>::puts_off(State& state, Collective collective, bool blocking,
                                 std::size_t vector_bytes) const {
   if (state.revoked) return false;
+  const Collectives left = choice::left_to_the_mpi(state.origin->links().way().forced);
+  const bool may = computes(collective) && (left & bit_of(collective)) == 0;
   if (!blocking) {
     state.why = engine::several_nodes;
-    state.computed = state.computed || computes(collective);
+    state.computed = state.computed || may;
     return true;
   }
-  const bool tuttis =
-      computes(collective) && (state.spread == NodeSpread::together ||
-                               vector_bytes >= choice::least_computed_apart(collective));
+  const bool tuttis = may && (state.spread == NodeSpread::together ||
+                              vector_bytes >= choice::least_computed_apart(collective));
   if (state.origin->links().starts() || tuttis || state.put_off == limits::calls_before_meeting)
     return false;
   ++state.put_off;

@@ -141,15 +141,18 @@ class Front {
   [[nodiscard]] bool looks_at(H comm) {
     return life.is_ready() && !world.in_finalize() && comm != native.null_comm;
   }
-  // Whether the communicator has a team that leaves all nonblocking calls to the MPI, which has
-  // been noted. To make anything for one would take longer than to find that out. (No nonblocking
-  // call gives a communicator such a team.)
+  // Whether the communicator has a team that leaves all nonblocking calls to the MPI, or those of
+  // this collective, which has been noted. To make anything for one would take longer than to find
+  // that out. (No nonblocking call gives a communicator such a team.)
   [[nodiscard]] bool starts_none(Collective collective, H comm) {
     const CommState* state = looks_at(comm) ? communicators.state_of(comm, false) : nullptr;
-    if (state == nullptr || state->team == nullptr || state->team->starts_nonblocking() ||
-        state->team->revoked())
-      return false;
-    answers.leave(collective, false, engine::several_nodes);
+    if (state == nullptr || state->team == nullptr || state->team->revoked()) return false;
+    if (state->team->serves(collective)) {
+      if (state->team->starts_nonblocking()) return false;
+      answers.leave(collective, false, engine::several_nodes);
+    } else {
+      answers.leave(collective, false, engine::option_says_mpi);
+    }
     return true;
   }
   // A call that has been prepared.

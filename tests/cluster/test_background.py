@@ -51,19 +51,22 @@ def test_served(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "change"),
+    ("layout", "change", "why"),
     [
-        (ALONE, [*BOUND, "env", "TEST_THREADS=1"]),
-        (ALONE, [*BOUND, *changed_on("1", "export TUTTI_PROGRESS=none")]),
-        (SHORT, []),  # ranks that are not bound leave no core free
-        (ALONE, ["taskset", "-c", "0"]),  # both hosts' ranks are bound to one core
+        (ALONE, [*BOUND, "env", "TEST_THREADS=1"], SEVERAL),
+        (ALONE, [*BOUND, *changed_on("1", "export TUTTI_PROGRESS=none")], SEVERAL),
+        (SHORT, [], SEVERAL),  # ranks that are not bound leave no core free
+        (ALONE, ["taskset", "-c", "0"], SEVERAL),  # both hosts' ranks are bound to one core
+        (ALONE, [*BOUND, *changed_on("1", "export TUTTI_ALLREDUCE=mpi")], "its option says mpi"),
     ],
-    ids=["funneled", "one without a thread", "no core", "shared"],
+    ids=["funneled", "one without a thread", "no core", "shared", "by an option"],
 )
-def test_left(cluster: Cluster, layout: Layout, change: list[str], tmp_path: Path) -> None:
+def test_left(
+    cluster: Cluster, layout: Layout, change: list[str], why: str, tmp_path: Path
+) -> None:
     calls = run(cluster, MPICH, layout, [*change, *turns(MPICH)], "turns: 0 wrong", tmp_path)
     assert calls["Iallreduce"]["taken"] == 0, calls
-    assert calls["Iallreduce"]["reasons"].keys() == {SEVERAL}, calls
+    assert calls["Iallreduce"]["reasons"].keys() == {why}, calls
 
 
 @pytest.mark.parametrize(("first", "served"), [("bcast", 3), ("allreduce", 0), ("idup", 0)])

@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from rig.mpis import MAIN, OPENMPI, Mpi
+from rig.mpis import OPENMPI
 
 
-@pytest.mark.parametrize("mpi", [mpi for mpi in MAIN if mpi.name == "openmpi"], ids=["openmpi"])
-def test_revoked(mpi: Mpi, tmp_path) -> None:
+@pytest.mark.parametrize("option", [{}, {"TUTTI_SCAN": "mpi"}], ids=["usual", "scan left"])
+def test_revoked(option: dict[str, str], tmp_path) -> None:
     report = tmp_path / "report.json"
-    result = mpi.run(3, [str(mpi.compile("revoke.cc"))], {"TUTTI_REPORT": str(report)})
+    words = [str(OPENMPI.compile("revoke.cc"))]
+    result = OPENMPI.run(3, words, {"TUTTI_REPORT": str(report), **option})
     assert result.returncode == 0 and "revoke: 0 wrong" in result.stdout, result.stdout[-2000:]
     calls = {row["collective"]: row for row in json.loads(report.read_text())["calls"]}
     assert calls["Allreduce"]["taken"] > 0

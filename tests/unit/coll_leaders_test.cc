@@ -251,6 +251,11 @@ TEST(Sums, HaveTheSameBitsWhereverRanksRun) {
           EXPECT_EQ(usual, sums_of(each, nodes, many, way)) << nodes << " nodes, " << measured;
         }
     }
+    for (const std::size_t some : {1 << 10, 4 << 10, 8 << 10})  // in halves, or whole
+      for (const std::size_t measured : {11 << 10, 64 << 10})
+        EXPECT_EQ(sums_of(Collective::allreduce, nodes, some, {}),
+                  sums_of(Collective::allreduce, nodes, some, {.measured_start_bytes = measured}))
+            << nodes << " nodes, " << some << ", " << measured;
     // Whole and in halves, with and without second leaders.
     for (const int each : {1, 2}) {
       const std::size_t some = 8 << 10;

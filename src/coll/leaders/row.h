@@ -26,8 +26,7 @@ struct Row : Choice {
   Task (*run)(Members<F, W>&, const Work&);
 };
 
-// `forced`: 1 + the place of the row that is taken wherever it fits, or 0; another Tutti may have
-// more rows.
+// `forced`: 1 + the place of the row that is taken wherever it fits; any other number names none.
 template <Fabric F, Wire W>
 [[nodiscard]] const Row<F, W>& choose(std::span<const Row<F, W>> rows, const NodeMap& map,
                                       const Way& way, const Work& work, std::size_t forced = 0) {

@@ -80,7 +80,8 @@ struct Pipeline {
 
   // A chain takes N - 2 pieces longer than the message has. If starting a piece takes as long as s
   // bytes, m bytes in pieces of p take (N - 2 + m / p) (p + s), which is least at p^2 = m s / (N -
-  // 2). A chain pays if it is full most of the time.
+  // 2). A chain pays if it is full most of the time. Where ranks share cores nothing overlaps that
+  // much, and a piece has what is worth the messages that it takes.
   //
   // Where operands meet, the shape says which of them first. So it is the same in every run, and
   // what was measured makes pieces longer, nothing else.

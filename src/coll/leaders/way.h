@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,8 @@ struct Way {
   // long as it takes to start one, or a message of a Gather or Scatter (coll/leaders/packed.h).
   std::size_t least_piece_bytes = limits::least_wire_piece_bytes;
   std::size_t start_bytes = limits::wire_start_bytes;
-  // The latter as it was found out on this network; 0: it was not.
+  // How many bytes are sent while a message starts, as it was found out on this network; 0: it was
+  // not.
   std::size_t measured_start_bytes = 0;
   // Ranks share cores, on any node: a Scan or Exscan of few bytes goes along a chain, too, where
   // that changes no bit, and the first rank of a node hears there; few bytes of a Scatter go along
@@ -65,7 +66,7 @@ struct Way {
   // A round of halving takes as long as it takes to start so many messages.
   std::size_t ranged_bytes = limits::summed_by_range_bytes;
   double round_starts = limits::round_starts;
-  // The rows that options ask for: 1 + the place in a collective's table, or 0.
+  // The rows that options ask for: 1 + the place in a collective's table, 0, or forced_mpi.
   choice::Forced forced{};
 };
 
@@ -80,7 +81,8 @@ inline constexpr Way on_shared_cores = {
   const std::size_t piece = std::bit_floor(limits::shared_piece_starts * way.measured_start_bytes);
   return std::max(way.least_piece_bytes, std::min(piece, limits::shared_wire_piece_bytes));
 }
-// What was measured makes pieces longer, and messages fewer, and nothing else.
+// What was measured makes pieces longer and messages fewer, and never changes in which order
+// operands meet.
 [[nodiscard]] constexpr std::size_t start_bytes(const Way& way) {
   return std::max(way.start_bytes, way.measured_start_bytes);
 }
@@ -91,19 +93,25 @@ inline constexpr Way on_shared_cores = {
   return std::max(way.doubled_bytes, limits::doubled_starts * way.measured_start_bytes);
 }
 
-// What a message costs, as one bit that members agree on: in steps of a quarter of a power of two.
+// What a message costs, as one bit that members agree on: the highest of these levels that it
+// reaches, in steps of a quarter of a power of two.
 using StartBit = std::uint32_t;
-inline constexpr std::size_t least_start_bytes = 1024;
-[[nodiscard]] inline StartBit bit_of_start(std::size_t start_bytes) {
+inline constexpr auto start_levels = [] {
+  constexpr std::size_t quarters[] = {1024, 1218, 1448, 1722};
+  std::array<std::size_t, 25> levels{};
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = quarters[i % 4] << i / 4;
+  return levels;
+}();
+static_assert(start_levels.back() == limits::most_start_bytes && start_levels.size() <= 32);
+// Of nothing it is no bit.
+[[nodiscard]] constexpr StartBit bit_of_start(std::size_t start_bytes) {
   if (start_bytes == 0) return 0;
-  const double steps = 4 * std::log2(static_cast<double>(start_bytes) / least_start_bytes);
-  return StartBit{1} << std::clamp(std::lround(steps), 0L, 31L);
+  const auto above = std::ranges::upper_bound(start_levels, start_bytes) - start_levels.begin();
+  return StartBit{1} << std::max<std::ptrdiff_t>(0, above - 1);
 }
 // As the highest bit says; 0: none does.
-[[nodiscard]] inline std::size_t start_of_bits(StartBit bits) {
-  if (bits == 0) return 0;
-  const int steps = std::bit_width(bits) - 1;
-  return static_cast<std::size_t>(least_start_bytes * std::exp2(steps / 4.0));
+[[nodiscard]] constexpr std::size_t start_of_bits(StartBit bits) {
+  return bits == 0 ? 0 : start_levels[static_cast<std::size_t>(std::bit_width(bits)) - 1];
 }
 
 }  // namespace tutti::coll::leaders

@@ -203,7 +203,10 @@ def record_of(
     screen = console(130)
     described = machine.describe()
     recording.say_if_busy(described, screen)
-    chosen = [app for app in apps if not given.only or app.name in given.only]
+    by_name = {app.name: app for app in apps}
+    if unknown := set(given.only or ()) - by_name.keys():
+        raise SystemExit(f"--only: none of {', '.join(by_name)}: {', '.join(sorted(unknown))}")
+    chosen = [app for name, app in by_name.items() if not given.only or name in given.only]
     rows = measure_all(chosen, ranks, given.pairs, screen, start)
     show(rows, screen)
     if not given.only:

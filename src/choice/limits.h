@@ -120,9 +120,11 @@ inline constexpr std::size_t kept_operand_bytes = 64;
 inline constexpr std::size_t doubled_bytes = 64 * kib;
 inline constexpr std::size_t halved_bytes = 32 * kib;
 // An Allreduce is also exchanged whole up to so many times the bytes that are sent while a message
-// starts, as far as that was found out, where it would otherwise go in halves. Simulated on 4 nodes
-// of 8 ranks, 64 KiB (two rounds) take 0.92 times as long whole as in halves on networks like
-// InfiniBand and Ethernet, and 128 KiB 1.04 and 1.12 times.
+// starts, as far as that was found out, where it would otherwise go in halves. Halves cost 2
+// log2 N starts and 2 - 2/N of the bytes, rounds of the whole vector log2 N of each. So the two are
+// equal at 7 to 9 times, on 4 to 64 nodes. Simulated on 4 nodes of 8 ranks, 64 KiB (two rounds)
+// take 0.92 times as long whole as in halves on networks like InfiniBand and Ethernet, and 128
+// KiB 1.04 and 1.12 times.
 inline constexpr std::size_t doubled_starts = 8;
 // More than that is not believed: in the rig it is 15 to 38 KiB, and leaders that lose their cores
 // in a trial seem to find more.

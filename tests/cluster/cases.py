@@ -18,6 +18,7 @@ LAYOUTS = [SHORT, UNEQUAL, CYCLIC, ALONE]
 
 SEVERAL = "its ranks are on several nodes"  # why such calls are left to the MPI
 NOT_MET = "its members have not met on this communicator"
+BY_OPTION = "its option says mpi"
 # All main MPIs, of which one makes a short form.
 whole_mpis = pytest.mark.parametrize(
     "mpi",

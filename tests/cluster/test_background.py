@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import SEVERAL, SHORT, changed_on
+from cases import BY_OPTION, SEVERAL, SHORT, changed_on
 from rig.cluster import Cluster
 from rig.jobs import Run
 from rig.launchers import Layout
@@ -57,7 +57,7 @@ def test_served(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
         (ALONE, [*BOUND, *changed_on("1", "export TUTTI_PROGRESS=none")], SEVERAL),
         (SHORT, [], SEVERAL),  # ranks that are not bound leave no core free
         (ALONE, ["taskset", "-c", "0"], SEVERAL),  # both hosts' ranks are bound to one core
-        (ALONE, [*BOUND, *changed_on("1", "export TUTTI_ALLREDUCE=mpi")], "its option says mpi"),
+        (ALONE, [*BOUND, *changed_on("1", "export TUTTI_ALLREDUCE=mpi")], BY_OPTION),
     ],
     ids=["funneled", "one without a thread", "no core", "shared", "by an option"],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import NOT_MET, SEVERAL, changed_on
+from cases import BY_OPTION, NOT_MET, SEVERAL, changed_on
 from rig.cluster import Cluster
 from rig.launchers import Layout
 from rig.mpis import LIBRARY, MAIN, Mpi
@@ -100,5 +100,5 @@ def test_left_to_the_mpi(cluster: Cluster, mpi: Mpi, nodes: str, tmp_path: Path)
     row = written["calls"]["Allreduce"]
     assert (row["left"], row["taken"]) == (len(COUNTS), 1) and not row.get("messages")
     # With auto they need not meet for calls that are left.
-    why = "its option says mpi" if nodes == "1" else NOT_MET
+    why = BY_OPTION if nodes == "1" else NOT_MET
     assert row["reasons"] == {why: len(COUNTS)}

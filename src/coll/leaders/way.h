@@ -86,9 +86,8 @@ inline constexpr Way on_shared_cores = {
 [[nodiscard]] constexpr std::size_t start_bytes(const Way& way) {
   return std::max(way.start_bytes, way.measured_start_bytes);
 }
-// Up to so many bytes in all rounds leaders exchange an Allreduce whole. On 4 nodes halves save
-// what their messages cost if all rounds carry so many times the bytes that are sent while one
-// starts. Bits are the same either way.
+// Up to so many bytes in all rounds leaders exchange an Allreduce whole: with more, halves save
+// what their messages cost. Bits are the same either way.
 [[nodiscard]] constexpr std::size_t most_doubled(const Way& way) {
   return std::max(way.doubled_bytes, limits::doubled_starts * way.measured_start_bytes);
 }

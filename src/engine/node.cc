@@ -37,9 +37,10 @@ std::uint64_t host_id() {
 
 topology::Claim Node::claim(int node) {
   const os::CpuMask cpus = os::usable_cpus();
-  std::uint64_t id = machine_id();
+  const std::uint64_t machine = machine_id();
+  std::uint64_t id = machine;
   for (const std::uint64_t word : cpus.words) id = mix(id, word);
-  return {id, cpus.count(), node};
+  return {id, cpus.count(), node, machine};
 }
 
 void Node::wait_as(double ranks_per_core, bool asymmetric_fence) {

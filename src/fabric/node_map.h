@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which members of a communicator are on which node. The same on all members, however their ranks
 // lie over the nodes, but for who oneself is. Nodes are numbered by their lowest ranks. Copies
-// share what is the same.
+// share what is the same. Where ranks are numbered one node after the other, or in turns over
+// nodes, it takes memory for each node and for each rank of one (base/runs.h).
 #pragma once
 
 #include <cstdint>
@@ -9,30 +10,33 @@
 #include <span>
 #include <vector>
 
+#include "base/runs.h"
+
 namespace tutti::fabric {
 
 class NodeMap {
  public:
   // `hosts` says for each rank where it is, in numbers that are equal on one node and nowhere else.
-  NodeMap(std::span<const std::int32_t> hosts, int rank);
+  NodeMap(const Runs& hosts, int rank);
+  NodeMap(std::span<const std::int32_t> hosts, int rank) : NodeMap(Runs(hosts), rank) {}
   // The same, as another rank sees it.
-  NodeMap(const NodeMap& map, int rank) : rank_(rank), places_(map.places_) {}
+  NodeMap(const NodeMap& map, int rank)
+      : rank_(rank), node_(map.node_of(rank)), places_(map.places_) {}
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(places_->node_of.size()); }
-  [[nodiscard]] int node() const { return node_of(rank_); }  // this member's
+  [[nodiscard]] int node() const { return node_; }  // this member's
   [[nodiscard]] int nodes() const { return static_cast<int>(places_->first.size()) - 1; }
   [[nodiscard]] int node_of(int rank) const {
     return places_->node_of[static_cast<std::size_t>(rank)];
   }
   // The ranks on a node, in rising order.
-  [[nodiscard]] std::span<const std::int32_t> members(int node) const {
-    const auto begin = static_cast<std::size_t>(before(node));
-    return std::span(places_->members)
-        .subspan(begin, static_cast<std::size_t>(before(node + 1)) - begin);
+  [[nodiscard]] Runs::Part members(int node) const {
+    return places_->members.part(static_cast<std::size_t>(before(node)),
+                                 static_cast<std::size_t>(before(node + 1)));
   }
   // All ranks, node by node.
-  [[nodiscard]] std::span<const std::int32_t> members() const { return places_->members; }
+  [[nodiscard]] const Runs& members() const { return places_->members; }
   // Where in members() of its node a rank is.
   [[nodiscard]] int place_of(int rank) const {
     return places_->place_of[static_cast<std::size_t>(rank)];
@@ -55,11 +59,12 @@ class NodeMap {
   struct Places {
     int largest = 0, smallest = 0;
     bool in_order = true;
-    std::vector<std::int32_t> node_of, place_of;  // by rank
-    std::vector<std::int32_t> members, first;     // by node
+    Runs node_of, place_of;           // by rank
+    Runs members;                     // by node
+    std::vector<std::int32_t> first;  // among these, of each node
   };
 
-  int rank_;
+  int rank_, node_;
   std::shared_ptr<const Places> places_;
 };
 

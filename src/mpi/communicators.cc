@@ -289,7 +289,7 @@ void Communicators<H>::link(H comm, State& state, const std::vector<int>& on_nod
   const std::shared_ptr<engine::Node>& node = state.origin->node();
   int rank = 0;
   native_.comm_rank(comm, &rank);
-  std::vector<int> ranks = state.origin->linked_ranks(comm, static_cast<int>(on_node.size()));
+  Runs ranks = state.origin->linked_ranks(comm, static_cast<int>(on_node.size()));
   if (ranks.empty() || !gather_members(comm)) return;
   const auto membership = shared.membership(std::move(ranks), rank);
   const fabric::NodeMap& map = membership->map;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
+#include <span>
+#include <unordered_map>
 
 #include "base/base.h"
 #include "mpi/handles.h"
@@ -161,7 +164,7 @@ template <class H>
 bool TaggedMessages<H>::is_called_off() {
   if (!looking_.has_come()) return false;
   AnyStatus status;
-  const std::vector<int>& ranks = members_->ranks();
+  const Runs& ranks = members_->ranks();
   for (std::size_t looks = std::min(most_looks, ranks.size()); looks > 0; --looks) {
     next_look_ = (next_look_ + 1) % ranks.size();
     int flag = 0;
@@ -182,8 +185,8 @@ std::optional<fabric::Messages::Stray> TaggedMessages<H>::find_stray() {
   waited_ = waits;
   const auto answer = questions_.answer(calls_);
   if (!answer) return {};
-  const auto& ranks = members_->ranks();
-  const auto member = std::ranges::find(ranks, answer->rank) - ranks.begin();
+  const Runs& ranks = members_->ranks();
+  const auto member = std::ranges::distance(ranks.begin(), std::ranges::find(ranks, answer->rank));
   return Stray{static_cast<int>(member), answer->theirs, answer->mine};
 }
 
@@ -199,68 +202,108 @@ std::int32_t largest_tag(const Native<H>& native, H comm) {
   return known ? *value : 0;
 }
 
+// What each rank says of itself. There may be many thousands, so it is little. What jobs rarely
+// need they tell each other apart.
+struct Said {
+  static constexpr std::uint32_t serialized = 1, contested = 2, shares_core = 4, lacks_core = 8,
+                                 has_options = 16;
+  static constexpr int tag_shift = 5, machine_shift = 10;
+
+  std::int32_t host;
+  std::uint32_t facts;  // and behind them the logarithm of the largest tag, and some machine bits
+
+  [[nodiscard]] int tag_bits() const { return static_cast<int>(facts >> tag_shift & 31); }
+  [[nodiscard]] std::uint32_t machine() const { return facts >> machine_shift; }
+};
+static_assert(sizeof(Said) == 8);
+
+// What options of few jobs say.
+struct SaidOptions {
+  std::int64_t packed_bytes, longest_message;
+  std::int32_t leaders;
+  choice::Forced forced;
+};
+
+// Collective over `comm`: what each of its ranks says; empty: the MPI failed.
+template <class T, class H>
+std::vector<T> all_say(const Native<H>& native, H comm, const T& mine) {
+  int size = 0;
+  native.comm_size(comm, &size);
+  std::vector<T> said(static_cast<std::size_t>(size));
+  if (native.small.allgather(&mine, sizeof mine, native.byte, said.data(), sizeof mine, native.byte,
+                             comm) != 0)
+    said.clear();
+  return said;
+}
+
+// Whether ranks of several nodes may be on one machine: a few bits say which, and ranks without a
+// host do not say on which node they are. What they then exchange tells.
+bool may_share_machines(std::span<const Said> said) {
+  std::unordered_map<std::uint32_t, std::int32_t> hosts;
+  return std::ranges::any_of(said, [&](const Said& each) {
+    const auto [first, is_first] = hosts.emplace(each.machine(), each.host);
+    return !is_first && (each.host < 0 || each.host != first->second);
+  });
+}
+
+// Whether there are two hosts at least whose ranks may be linked.
+bool may_be_linked(std::span<const Said> said) {
+  const auto known = std::ranges::find_if(said, [](const Said& each) { return each.host >= 0; });
+  return std::any_of(known, said.end(),
+                     [&](const Said& each) { return each.host >= 0 && each.host != known->host; });
+}
+
+// As SharedLinks::open() has it: what rank 0 says, but of the forced algorithms what any rank says.
+void follow(std::span<const SaidOptions> said, coll::leaders::Way& way,
+            std::size_t& longest_message) {
+  for (const SaidOptions& each : said) way.forced = choice::merge(way.forced, each.forced);
+  way.leaders = said[0].leaders;
+  way.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
+  longest_message = static_cast<std::size_t>(said[0].longest_message);
+}
+
 }  // namespace
 
 template <class H>
 void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bool has_core,
                           const coll::leaders::Way& way, std::size_t longest_message,
                           const topology::Claim& claim) {
-  int size = 0;
-  native_.comm_size(comm, &size);
-  struct Said {
-    std::int32_t host;
-    std::int16_t serialized, contested;
-    std::int32_t leaders;
-    std::int16_t shares_core, has_core;
-    std::int64_t packed_bytes, longest_message;
-    topology::Claim claim;
-    std::int32_t largest_tag;
-    choice::Forced forced;
-  };
-  const Said mine{host,
-                  native_.any_thread_may_call() ? std::int16_t{0} : std::int16_t{1},
-                  contested ? std::int16_t{1} : std::int16_t{0},
-                  way.leaders,
-                  shares_core ? std::int16_t{1} : std::int16_t{0},
-                  has_core ? std::int16_t{1} : std::int16_t{0},
-                  static_cast<std::int64_t>(way.packed_bytes),
-                  static_cast<std::int64_t>(longest_message),
-                  claim,
-                  largest_tag(native_, comm),
-                  way.forced};
-  std::vector<Said> said(static_cast<std::size_t>(size));
-  if (native_.small.allgather(&mine, sizeof mine, native_.byte, said.data(), sizeof mine,
-                              native_.byte, comm) != 0)
-    return;
-  std::vector<std::int32_t> hosts;
+  const coll::leaders::Way usual;
+  const bool has_options = way.packed_bytes != usual.packed_bytes || way.leaders != usual.leaders ||
+                           way.forced != usual.forced || longest_message != 0;
+  const auto tags = static_cast<std::uint32_t>(largest_tag(native_, comm)) + 1;
+  const std::uint32_t facts =
+      (native_.any_thread_may_call() ? 0 : Said::serialized) | (contested ? Said::contested : 0) |
+      (shares_core ? Said::shares_core : 0) | (has_core ? 0 : Said::lacks_core) |
+      (has_options ? Said::has_options : 0) |
+      static_cast<std::uint32_t>(std::bit_width(tags) - 1) << Said::tag_shift |
+      static_cast<std::uint32_t>(claim.machine_id) << Said::machine_shift;
+  const std::vector<Said> said = all_say(native_, comm, Said{host, facts});
+  if (said.empty()) return;
+  std::uint32_t any = 0;
+  for (const Said& each : said) any |= each.facts;
   std::vector<topology::Claim> claims;
-  choice::Forced forced{};
-  for (const Said& each : said) {
-    hosts.push_back(each.host);
-    claims.push_back(each.claim);
-    forced = choice::merge(forced, each.forced);
-  }
-  kinds_ = CallKinds(std::ranges::min(said, {}, &Said::largest_tag).largest_tag);
+  if (may_share_machines(said) && (claims = all_say(native_, comm, claim)).empty()) return;
+
+  const int tag_bits = std::ranges::min(said, {}, &Said::tag_bits).tag_bits();
+  kinds_ = CallKinds(static_cast<int>((std::uint32_t{1} << tag_bits) - 1));
   shares_cores_ = topology::overclaimed(claims, claim.node);
-  serialized_ = std::ranges::any_of(said, [](const Said& each) { return each.serialized != 0; });
-  contested_ = std::ranges::any_of(said, [](const Said& each) { return each.contested != 0; });
-  have_cores_ = std::ranges::all_of(said, [](const Said& each) { return each.has_core != 0; }) &&
-                !topology::lack_free_cores(claims);
-  some_share_cores_ =
-      topology::overclaimed(claims) ||
-      std::ranges::any_of(said, [](const Said& each) { return each.shares_core != 0; });
+  serialized_ = (any & Said::serialized) != 0;
+  contested_ = (any & Said::contested) != 0;
+  have_cores_ = (any & Said::lacks_core) == 0 && !topology::lack_free_cores(claims);
+  some_share_cores_ = topology::overclaimed(claims) || (any & Said::shares_core) != 0;
   if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
-  way_.leaders = said[0].leaders;
-  way_.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
-  way_.forced = forced;
-  longest_message_ = static_cast<std::size_t>(said[0].longest_message);
-  const auto known = [&](std::int32_t one) { return one >= 0 && one != hosts[0]; };
-  if (hosts[0] < 0 ? std::ranges::count_if(hosts, known) < 2 : std::ranges::none_of(hosts, known))
-    return;
-  if (native_.comm_dup(comm, &comm_) != 0) return;
+  if ((any & Said::has_options) != 0) {
+    const SaidOptions mine{static_cast<std::int64_t>(way.packed_bytes),
+                           static_cast<std::int64_t>(longest_message), way.leaders, way.forced};
+    const auto options = all_say(native_, comm, mine);
+    if (options.empty()) return;
+    follow(options, way_, longest_message_);
+  }
+  if (!may_be_linked(said) || native_.comm_dup(comm, &comm_) != 0) return;
   native_.comm_set_errhandler(comm_, native_.errors_return);
   questions_.open(comm_, CallKinds::tag_of_questions);
-  hosts_ = std::move(hosts);
+  hosts_ = Runs(said | std::views::transform(&Said::host));
 }
 
 template <class H>
@@ -282,10 +325,10 @@ void SharedLinks<H>::close() {
 }
 
 template <class H>
-std::vector<int> SharedLinks<H>::ranks(H comm, int size) const {
+Runs SharedLinks<H>::ranks(H comm, int size) const {
   H all{};
   if (native_.comm_group(comm_, &all) != 0) return {};
-  std::vector<int> known = ranks_in(native_, all, comm, size);
+  Runs known(ranks_in(native_, all, comm, size));
   native_.group_free(&all);
   return known;
 }

@@ -93,7 +93,7 @@ struct TaggedMembers {
   std::shared_ptr<const Membership> membership;
   std::atomic<bool> spoiled{false};
 
-  [[nodiscard]] const std::vector<int>& ranks() const { return membership->ranks; }
+  [[nodiscard]] const Runs& ranks() const { return membership->ranks; }
 
   void spoil() { spoiled = tags.spoiled = true; }
   ~TaggedMembers() {
@@ -208,10 +208,10 @@ class SharedLinks {
   // Over which messages go, if there are links. The program cannot revoke it.
   [[nodiscard]] H comm() const { return comm_; }
   // Of each of its ranks; empty: there are no links.
-  [[nodiscard]] const std::vector<std::int32_t>& hosts() const { return hosts_; }
+  [[nodiscard]] const Runs& hosts() const { return hosts_; }
   // Which of its ranks those of another communicator are; negative: none; empty: the MPI does not
   // say. There are links.
-  [[nodiscard]] std::vector<int> ranks(H comm, int size) const;
+  [[nodiscard]] Runs ranks(H comm, int size) const;
   // Whether any of its ranks has MPI_THREAD_SERIALIZED or less.
   [[nodiscard]] bool is_serialized() const { return serialized_; }
   [[nodiscard]] bool is_contested() const { return contested_; }
@@ -253,7 +253,7 @@ class SharedLinks {
   // The same of facts alone.
   [[nodiscard]] bool agree(H comm, Facts& facts);
   // Of a communicator with these members, as ranks(). `rank`: this one's among them.
-  [[nodiscard]] std::shared_ptr<const Membership> membership(std::vector<int> ranks, int rank) {
+  [[nodiscard]] std::shared_ptr<const Membership> membership(Runs ranks, int rank) {
     return memberships_.of(std::move(ranks), hosts_, rank);
   }
   [[nodiscard]] std::shared_ptr<TaggedMembers> members(
@@ -272,7 +272,7 @@ class SharedLinks {
   [[nodiscard]] bool either(H comm, std::uint64_t* words, int count);
 
   const Native<H>& native_;
-  std::vector<std::int32_t> hosts_;
+  Runs hosts_;
   bool serialized_ = false, contested_ = false, have_cores_ = false, shares_cores_ = false,
        some_share_cores_ = false;
   coll::leaders::Way way_;

@@ -5,14 +5,12 @@
 
 namespace tutti::mpi {
 
-std::shared_ptr<const Membership> Memberships::of(std::vector<int> ranks,
-                                                  std::span<const std::int32_t> hosts, int rank) {
+std::shared_ptr<const Membership> Memberships::of(Runs ranks, const Runs& hosts, int rank) {
   const std::lock_guard lock(mutex_);
   std::erase_if(known_, [](const auto& each) { return each.expired(); });
   for (const auto& each : known_)
     if (const auto known = each.lock(); known != nullptr && known->ranks == ranks) return known;
-  std::vector<std::int32_t> places;
-  places.reserve(ranks.size());
+  Runs places;
   for (const int each : ranks) places.push_back(hosts[static_cast<std::size_t>(each)]);
   const auto made = std::make_shared<const Membership>(
       Membership{std::move(ranks), fabric::NodeMap(places, rank)});

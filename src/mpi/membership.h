@@ -7,16 +7,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
+#include "base/runs.h"
 #include "fabric/node_map.h"
 
 namespace tutti::mpi {
 
 struct Membership {
-  std::vector<int> ranks;  // of the members, in the communicator over which messages go
-  fabric::NodeMap map;     // as this rank sees it
+  Runs ranks;           // of the members, in the communicator over which messages go
+  fabric::NodeMap map;  // as this rank sees it
 };
 
 // Those that are in use, of communicators that share their links.
@@ -24,8 +24,7 @@ class Memberships {
  public:
   // `hosts`: of each rank of the communicator over which messages go. `rank`: this one's among the
   // members.
-  [[nodiscard]] std::shared_ptr<const Membership> of(std::vector<int> ranks,
-                                                     std::span<const std::int32_t> hosts, int rank);
+  [[nodiscard]] std::shared_ptr<const Membership> of(Runs ranks, const Runs& hosts, int rank);
 
  private:
   std::mutex mutex_;

@@ -88,10 +88,10 @@ std::vector<int> Origin<H>::node_ranks(H comm, int size) const {
 }
 
 template <class H>
-std::vector<int> Origin<H>::linked_ranks(H comm, int size) const {
-  const std::vector<std::int32_t>& hosts = links_.hosts();
+Runs Origin<H>::linked_ranks(H comm, int size) const {
+  const Runs& hosts = links_.hosts();
   if (hosts.empty()) return {};
-  std::vector<int> ranks = links_.ranks(comm, size);
+  Runs ranks = links_.ranks(comm, size);
   const bool all_may = std::ranges::all_of(
       ranks, [&](int rank) { return rank >= 0 && hosts[static_cast<std::size_t>(rank)] >= 0; });
   if (!all_may) ranks.clear();
@@ -105,7 +105,7 @@ NodeSpread Origin<H>::find_spread(H comm) const {
   native_.comm_test_inter(comm, &inter);
   native_.comm_size(comm, &size);
   if (inter) return NodeSpread::no;
-  const std::vector<int> ranks = linked_ranks(comm, size);
+  const Runs ranks = linked_ranks(comm, size);
   if (ranks.empty()) return NodeSpread::no;
   std::vector<std::int32_t> hosts;
   for (const int rank : ranks) hosts.push_back(links_.hosts()[static_cast<std::size_t>(rank)]);

@@ -50,7 +50,7 @@ class Origin {
   // that are on other nodes; empty: the MPI does not say.
   [[nodiscard]] std::vector<int> node_ranks(H comm, int size) const;
   // The ranks in the links, if all members can talk to ranks on other nodes; else empty.
-  [[nodiscard]] std::vector<int> linked_ranks(H comm, int size) const;
+  [[nodiscard]] Runs linked_ranks(H comm, int size) const;
   [[nodiscard]] NodeSpread find_spread(H comm) const;
 
  private:

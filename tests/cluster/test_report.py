@@ -64,10 +64,11 @@ def test_without_them(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
         assert row["reasons"] == {SEVERAL: len(COUNTS)}
 
 
+@pytest.mark.parametrize("nodes", ["auto", "0"])
 @pytest.mark.parametrize("mpi", MAIN, ids=lambda mpi: mpi.name)
-def test_hosts_that_share_cores(cluster: Cluster, mpi: Mpi, tmp_path: Path) -> None:
+def test_hosts_that_share_cores(cluster: Cluster, mpi: Mpi, nodes: str, tmp_path: Path) -> None:
     """Each host has as many ranks as cores at most, and all of them have the same ones."""
-    notes = report(cluster, mpi, tmp_path)["notes"]
+    notes = report(cluster, mpi, tmp_path, TUTTI_NODES=nodes)["notes"]
     shared = len(os.sched_getaffinity(0)) < 4
     assert shared == any("more ranks than cores" in note for note in notes), notes
 

@@ -149,7 +149,7 @@ class UnequalMessages : public PipeMessages {
   [[nodiscard]] const fabric::Cut& cut() const { return cut_; }
   bool receive(int member, void* to, std::size_t bytes, fabric::Whole whole) override {
     const bool parts = bytes >= cut_.least_bytes;
-    if (bytes > 1024 && parts == parts_are_slow_) late_ = os::now_ns() + 5'000'000;
+    if (bytes > 1024 && parts == parts_are_slow_) late_ = os::now_ns() + 25'000'000;
     return PipeMessages::receive(member, to, bytes, whole);
   }
   State test_oldest() override {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
-#include <numeric>
+#include <ranges>
 
 // Of the heap, as far as C++ allocates it.
 static std::atomic<std::size_t> g_live_bytes{0};
@@ -30,7 +30,7 @@ static std::atomic<std::size_t> g_live_bytes{0};
 namespace tutti::mpi {
 namespace {
 
-const std::vector<std::int32_t> hosts = {0, 0, 1, 1, 2};
+const Runs hosts = {0, 0, 1, 1, 2};
 
 TEST(Memberships, AreOneOfTheSameMembersInTheSameOrder) {
   Memberships all;
@@ -60,27 +60,27 @@ TEST(Memberships, GoWithTheLastOfTheirCommunicators) {
   EXPECT_TRUE(gone.expired());
 }
 
-// Of a job of many ranks, numbered in turns over its nodes.
-TEST(Memberships, TakeSixteenBytesForEachMemberOnce) {
-  constexpr int members = 16384, nodes = 256;
-  std::vector<std::int32_t> many_hosts(members);
-  for (int i = 0; i < members; ++i) many_hosts[static_cast<std::size_t>(i)] = i % nodes;
-  const auto everyone = [] {
-    std::vector<int> ranks(members);
-    std::iota(ranks.begin(), ranks.end(), 0);
-    return ranks;
-  };
-  Memberships all;
-  std::vector<std::shared_ptr<const Membership>> duplicates;
-  duplicates.reserve(1000);
-  const std::size_t before = g_live_bytes;
-  duplicates.push_back(all.of(everyone(), many_hosts, 5));
-  const std::size_t one = g_live_bytes - before;
-  EXPECT_GE(one, 16U * members);
-  EXPECT_LE(one, 16U * members + 4U * nodes + 1024U);
-  while (duplicates.size() < duplicates.capacity())
+// Of a job of many ranks, one node after the other or in turns over them: for each node, and for
+// each rank of one.
+TEST(Memberships, TakeMemoryForNodesAndRanksOfOne) {
+  const int members = 16384, nodes = 256, near = members / nodes;
+  for (const bool in_turns : {false, true}) {
+    Runs many_hosts;
+    for (int i = 0; i < members; ++i) many_hosts.push_back(in_turns ? i % nodes : i / near * near);
+    const auto everyone = [members] { return Runs(std::views::iota(0, members)); };
+    Memberships all;
+    std::vector<std::shared_ptr<const Membership>> duplicates;
+    duplicates.reserve(1000);
+    const std::size_t before = g_live_bytes;
     duplicates.push_back(all.of(everyone(), many_hosts, 5));
-  EXPECT_EQ(g_live_bytes - before, one);
+    const std::size_t one = g_live_bytes - before;
+    EXPECT_LE(one + many_hosts.bytes(), 11U * 1024U) << in_turns;  // as docs/nodes.md says
+    while (duplicates.size() < duplicates.capacity())
+      duplicates.push_back(all.of(everyone(), many_hosts, 5));
+    EXPECT_EQ(g_live_bytes - before, one);
+    EXPECT_EQ(duplicates[0]->map.nodes(), nodes);
+    EXPECT_EQ(duplicates[0]->map.members(3)[1], in_turns ? 3 + nodes : 3 * near + 1);
+  }
 }
 
 TEST(MemberCounts, AreKeptForThoseThatOneSendsTo) {

@@ -120,7 +120,7 @@ class PassedRound {
 
   // The blocks of another node, which have come to the leaders, do so.
   Task spread(int back) {
-    const std::span<const int> members = all_.map.members(all_.map.node());
+    const auto members = all_.map.members(all_.map.node());
     for (int leader = 0; leader < leaders_; ++leader)
       for (const Run& run : runs(back, leader))
         co_await bcast_on_node(all_, run.address, run.bytes,

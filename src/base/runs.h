@@ -24,6 +24,7 @@ class Runs {
   template <std::ranges::input_range Values>
   explicit Runs(const Values& values) {
     for (const auto value : values) push_back(static_cast<std::int32_t>(value));
+    shrink();
   }
 
   void push_back(std::int32_t value) {
@@ -31,6 +32,8 @@ class Runs {
       runs_.push_back({static_cast<std::uint32_t>(size_), static_cast<std::uint32_t>(value), 0});
     ++size_;
   }
+  // When there are no more to come.
+  void shrink() { runs_.shrink_to_fit(); }
   void clear() {
     runs_.clear();
     size_ = 0;
@@ -38,7 +41,7 @@ class Runs {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // In no time if runs are about as long as each other, else in the logarithm of their number.
+  // At once if runs are about as long as each other, else in the logarithm of their number.
   [[nodiscard]] std::int32_t operator[](std::size_t i) const { return run_of(i)->at(i); }
   // Of memory.
   [[nodiscard]] std::size_t bytes() const { return runs_.capacity() * sizeof(Run); }
@@ -65,6 +68,7 @@ class Runs {
     return run + 1 == runs_.end() ? size_ : run[1].begin;
   }
   [[nodiscard]] Place run_of(std::size_t i) const {
+    if (runs_.size() == 1) return runs_.begin();
     const auto guess = runs_.begin() + static_cast<std::ptrdiff_t>(i * runs_.size() / size_);
     if (guess->begin <= i && i < end_of(guess)) return guess;
     return std::ranges::upper_bound(runs_, i, {}, &Run::begin) - 1;
@@ -96,7 +100,7 @@ class Runs {
     Place run_{};
     std::size_t i_ = 0;
   };
-  // Some of them, one after the other. It lives as long as they do.
+  // Some of them, one after the other. It lives as long as they do, and where they are.
   class Part {
    public:
     Part(const Runs& runs, std::size_t begin, std::size_t end)

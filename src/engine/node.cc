@@ -37,10 +37,9 @@ std::uint64_t host_id() {
 
 topology::Claim Node::claim(int node) {
   const os::CpuMask cpus = os::usable_cpus();
-  const std::uint64_t machine = machine_id();
-  std::uint64_t id = machine;
+  std::uint64_t id = machine_id();
   for (const std::uint64_t word : cpus.words) id = mix(id, word);
-  return {id, cpus.count(), node, machine};
+  return {id, cpus.count(), node};
 }
 
 void Node::wait_as(double ranks_per_core, bool asymmetric_fence) {

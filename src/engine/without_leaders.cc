@@ -83,14 +83,19 @@ class Sender {
   }
   void gather_along_ring(std::span<const Block> blocks) {
     const std::size_t next = static_cast<std::size_t>(me_ + 1) % blocks.size();
+    if (map_.node_of(static_cast<int>(next)) == map_.node()) return;
     for (std::size_t rank = 0; rank < blocks.size(); ++rank)
-      if (rank != next) send(static_cast<int>(next), blocks[rank].bytes);
+      if (rank != next) sent_.add(blocks[rank].bytes);
   }
 
   // To whom each block is; empty ones are not sent.
   void send_blocks(std::span<const Block> blocks) {
-    for (std::size_t rank = 0; rank < blocks.size(); ++rank)
-      if (blocks[rank].bytes > 0) send(static_cast<int>(rank), blocks[rank].bytes);
+    for (int node = 0; node < map_.nodes(); ++node) {
+      if (node == map_.node()) continue;
+      for (const int rank : map_.members(node))
+        if (const Block& block = blocks[static_cast<std::size_t>(rank)]; block.bytes > 0)
+          sent_.add(block.bytes);
+    }
   }
 
  private:

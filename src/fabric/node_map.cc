@@ -25,16 +25,17 @@ NodeMap::NodeMap(const Runs& hosts, int rank) : rank_(rank) {
   const auto places = std::make_shared<Places>();
   std::unordered_map<std::int32_t, std::int32_t> numbers;
   std::vector<std::int32_t> sizes;
-  std::int32_t last = 0;
+  std::int32_t node = 0;
   for (const std::int32_t host : hosts) {
-    const auto [known, is_new] = numbers.emplace(host, static_cast<std::int32_t>(sizes.size()));
+    const auto [known, is_new] = numbers.try_emplace(host, static_cast<std::int32_t>(sizes.size()));
     if (is_new) sizes.push_back(0);
-    const std::int32_t node = known->second;
-    places->in_order = places->in_order && node >= last;
-    last = node;
+    places->in_order = places->in_order && known->second >= node;
+    node = known->second;
     places->node_of.push_back(node);
     places->place_of.push_back(sizes[static_cast<std::size_t>(node)]++);
   }
+  places->node_of.shrink();
+  places->place_of.shrink();
   const auto [smallest, largest] = std::minmax_element(sizes.begin(), sizes.end());
   places->smallest = *smallest;
   places->largest = *largest;

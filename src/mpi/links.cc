@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <ranges>
-#include <span>
-#include <unordered_map>
 
 #include "base/base.h"
 #include "mpi/handles.h"
+#include "mpi/said.h"
 #include "mpi/world.h"
 
 namespace tutti::mpi {
@@ -202,28 +201,6 @@ std::int32_t largest_tag(const Native<H>& native, H comm) {
   return known ? *value : 0;
 }
 
-// What each rank says of itself. There may be many thousands, so it is little. What jobs rarely
-// need they tell each other apart.
-struct Said {
-  static constexpr std::uint32_t serialized = 1, contested = 2, shares_core = 4, lacks_core = 8,
-                                 has_options = 16;
-  static constexpr int tag_shift = 5, machine_shift = 10;
-
-  std::int32_t host;
-  std::uint32_t facts;  // and behind them the logarithm of the largest tag, and some machine bits
-
-  [[nodiscard]] int tag_bits() const { return static_cast<int>(facts >> tag_shift & 31); }
-  [[nodiscard]] std::uint32_t machine() const { return facts >> machine_shift; }
-};
-static_assert(sizeof(Said) == 8);
-
-// What options of few jobs say.
-struct SaidOptions {
-  std::int64_t packed_bytes, longest_message;
-  std::int32_t leaders;
-  choice::Forced forced;
-};
-
 // Collective over `comm`: what each of its ranks says; empty: the MPI failed.
 template <class T, class H>
 std::vector<T> all_say(const Native<H>& native, H comm, const T& mine) {
@@ -236,71 +213,42 @@ std::vector<T> all_say(const Native<H>& native, H comm, const T& mine) {
   return said;
 }
 
-// Whether ranks of several nodes may be on one machine: a few bits say which, and ranks without a
-// host do not say on which node they are. What they then exchange tells.
-bool may_share_machines(std::span<const Said> said) {
-  std::unordered_map<std::uint32_t, std::int32_t> hosts;
-  return std::ranges::any_of(said, [&](const Said& each) {
-    const auto [first, is_first] = hosts.emplace(each.machine(), each.host);
-    return !is_first && (each.host < 0 || each.host != first->second);
-  });
-}
-
-// Whether there are two hosts at least whose ranks may be linked.
-bool may_be_linked(std::span<const Said> said) {
-  const auto known = std::ranges::find_if(said, [](const Said& each) { return each.host >= 0; });
-  return std::any_of(known, said.end(),
-                     [&](const Said& each) { return each.host >= 0 && each.host != known->host; });
-}
-
-// As SharedLinks::open() has it: what rank 0 says, but of the forced algorithms what any rank says.
-void follow(std::span<const SaidOptions> said, coll::leaders::Way& way,
-            std::size_t& longest_message) {
-  for (const SaidOptions& each : said) way.forced = choice::merge(way.forced, each.forced);
-  way.leaders = said[0].leaders;
-  way.packed_bytes = static_cast<std::size_t>(said[0].packed_bytes);
-  longest_message = static_cast<std::size_t>(said[0].longest_message);
-}
-
 }  // namespace
 
 template <class H>
 void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bool has_core,
                           const coll::leaders::Way& way, std::size_t longest_message,
-                          const topology::Claim& claim) {
-  const coll::leaders::Way usual;
-  const bool has_options = way.packed_bytes != usual.packed_bytes || way.leaders != usual.leaders ||
-                           way.forced != usual.forced || longest_message != 0;
-  const auto tags = static_cast<std::uint32_t>(largest_tag(native_, comm)) + 1;
+                          std::uint64_t machine, const topology::Claim& claim) {
   const std::uint32_t facts =
       (native_.any_thread_may_call() ? 0 : Said::serialized) | (contested ? Said::contested : 0) |
       (shares_core ? Said::shares_core : 0) | (has_core ? 0 : Said::lacks_core) |
-      (has_options ? Said::has_options : 0) |
-      static_cast<std::uint32_t>(std::bit_width(tags) - 1) << Said::tag_shift |
-      static_cast<std::uint32_t>(claim.machine_id) << Said::machine_shift;
-  const std::vector<Said> said = all_say(native_, comm, Said{host, facts});
+      (has_options(way, longest_message) ? Said::has_options : 0) |
+      fact_of_tag(largest_tag(native_, comm));
+  const auto said = all_say(native_, comm, Said{host, facts, static_cast<std::uint32_t>(machine)});
   if (said.empty()) return;
-  std::uint32_t any = 0;
-  for (const Said& each : said) any |= each.facts;
-  std::vector<topology::Claim> claims;
-  if (may_share_machines(said) && (claims = all_say(native_, comm, claim)).empty()) return;
-
-  const int tag_bits = std::ranges::min(said, {}, &Said::tag_bits).tag_bits();
-  kinds_ = CallKinds(static_cast<int>((std::uint32_t{1} << tag_bits) - 1));
-  shares_cores_ = topology::overclaimed(claims, claim.node);
-  serialized_ = (any & Said::serialized) != 0;
-  contested_ = (any & Said::contested) != 0;
-  have_cores_ = (any & Said::lacks_core) == 0 && !topology::lack_free_cores(claims);
-  some_share_cores_ = topology::overclaimed(claims) || (any & Said::shares_core) != 0;
+  const Heard heard = hear(said);
+  kinds_ = CallKinds(heard.largest_tag);
+  serialized_ = (heard.facts & Said::serialized) != 0;
+  contested_ = (heard.facts & Said::contested) != 0;
+  have_cores_ = (heard.facts & Said::lacks_core) == 0;
+  some_share_cores_ = (heard.facts & Said::shares_core) != 0;
+  // Whether its own ranks share cores each node knows.
+  if (heard.may_share_machines) {
+    const auto claims = all_say(native_, comm, claim);
+    if (claims.empty()) return;
+    shares_cores_ = topology::overclaimed(claims, claim.node);
+    some_share_cores_ = some_share_cores_ || topology::overclaimed(claims);
+    have_cores_ = have_cores_ && !topology::lack_free_cores(claims);
+  }
   if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
-  if ((any & Said::has_options) != 0) {
+  if ((heard.facts & Said::has_options) != 0) {
     const SaidOptions mine{static_cast<std::int64_t>(way.packed_bytes),
                            static_cast<std::int64_t>(longest_message), way.leaders, way.forced};
     const auto options = all_say(native_, comm, mine);
     if (options.empty()) return;
     follow(options, way_, longest_message_);
   }
-  if (!may_be_linked(said) || native_.comm_dup(comm, &comm_) != 0) return;
+  if (!heard.has_two_hosts || native_.comm_dup(comm, &comm_) != 0) return;
   native_.comm_set_errhandler(comm_, native_.errors_return);
   questions_.open(comm_, CallKinds::tag_of_questions);
   hosts_ = Runs(said | std::views::transform(&Said::host));

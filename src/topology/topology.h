@@ -32,7 +32,6 @@ struct Claim {
   std::uint64_t cores_id;
   std::int32_t cores;  // how many
   std::int32_t node;
-  std::uint64_t machine_id = 0;  // who uses the same cores is on the same one
 };
 // Whether ranks of all nodes together are more than the cores that some rank of `node` may use.
 [[nodiscard]] bool overclaimed(std::span<const Claim> claims, std::int32_t node);

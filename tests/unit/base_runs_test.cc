@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <random>
 
 namespace tutti {
@@ -34,10 +35,12 @@ TEST(Runs, AreAsAVector) {
   expect_same({7});
   expect_same({7, -3});
   expect_same({0, 0, 1, 1, 1, 2});
+  expect_same({INT_MIN, INT_MAX, INT_MIN, 0, INT_MAX, INT_MAX});
   for (unsigned seed = 1; seed <= 300; ++seed) {
     std::mt19937 random(seed);
     std::vector<std::int32_t> values;
-    while (values.size() < random() % 60) {
+    const std::size_t least = seed % 50 == 0 ? 400 : random() % 60;
+    while (values.size() < least) {
       const auto first = static_cast<std::int32_t>(random() % 100) - 50;
       const auto step = static_cast<std::int32_t>(random() % 5) - 2;
       const auto length = static_cast<std::int32_t>(random() % 9);
@@ -45,6 +48,20 @@ TEST(Runs, AreAsAVector) {
     }
     expect_same(values);
   }
+}
+
+TEST(Runs, AreSearchedAsAnyRange) {
+  const Runs runs = {4, 4, 9, 1, 2, 3};
+  const auto place = [&](std::int32_t value) {
+    return std::ranges::distance(runs.begin(), std::ranges::find(runs, value));
+  };
+  EXPECT_EQ(place(4), 0);
+  EXPECT_EQ(place(9), 2);
+  EXPECT_EQ(place(3), 5);
+  EXPECT_EQ(place(7), 6);
+  auto next = runs.begin();
+  EXPECT_EQ(*next++, 4);
+  EXPECT_EQ(*++next, 9);
 }
 
 TEST(Runs, AreEqualIfTheirValuesAre) {

@@ -125,8 +125,8 @@ class DirectExchange {
   bool find_next() {
     for (; round_ < all_.map.size(); ++round_, begin_ = 0) {
       const int q = partner(round_);
-      if (is_near(q)) continue;
-      if (begins(work_.out[index(q)], begin_) || begins(work_.in[index(q)], begin_)) return true;
+      const bool any = begins(work_.out[index(q)], begin_) || begins(work_.in[index(q)], begin_);
+      if (any && !is_near(q)) return true;
     }
     return false;
   }

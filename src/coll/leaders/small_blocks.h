@@ -41,10 +41,13 @@ class SmallBlocks {
   Task list() {
     table_.resize(near_ * row_);
     std::vector<std::uint32_t> mine(row_);
-    for (int rank = 0; rank < all_.map.size(); ++rank) {
-      if (is_near(rank)) continue;
-      mine[index(rank)] = small(work_.in[index(rank)]);
-      mine[index(all_.map.size() + all_.map.node_of(rank))] += small(work_.out[index(rank)]);
+    for (int node = 0; node < all_.map.nodes(); ++node) {
+      if (node == me_) continue;
+      std::uint32_t& sent = mine[index(all_.map.size() + node)];
+      for (const int rank : all_.map.members(node)) {
+        mine[index(rank)] = small(work_.in[index(rank)]);
+        sent += small(work_.out[index(rank)]);
+      }
     }
     const std::size_t bytes = row_ * sizeof mine[0];
     Block said{reinterpret_cast<std::byte*>(mine.data()), bytes, nullptr};

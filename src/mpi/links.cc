@@ -218,28 +218,24 @@ std::vector<T> all_say(const Native<H>& native, H comm, const T& mine) {
 template <class H>
 void SharedLinks<H>::open(H comm, int host, bool contested, bool shares_core, bool has_core,
                           const coll::leaders::Way& way, std::size_t longest_message,
-                          std::uint64_t machine, const topology::Claim& claim) {
+                          const topology::Claim& claim) {
   const std::uint32_t facts =
       (native_.any_thread_may_call() ? 0 : Said::serialized) | (contested ? Said::contested : 0) |
       (shares_core ? Said::shares_core : 0) | (has_core ? 0 : Said::lacks_core) |
       (has_options(way, longest_message) ? Said::has_options : 0) |
-      fact_of_tag(largest_tag(native_, comm));
-  const auto said = all_say(native_, comm, Said{host, facts, static_cast<std::uint32_t>(machine)});
+      (host < 0 ? Said::unlinked : 0) | fact_of_tag(largest_tag(native_, comm));
+  const auto said = all_say(native_, comm, Said{claim, facts});
   if (said.empty()) return;
   const Heard heard = hear(said);
+  std::vector<topology::Claim> claims;
+  claims.reserve(said.size());
+  for (const Said& each : said) claims.push_back(each.claim);
   kinds_ = CallKinds(heard.largest_tag);
+  shares_cores_ = topology::overclaimed(claims, claim.node);
   serialized_ = (heard.facts & Said::serialized) != 0;
   contested_ = (heard.facts & Said::contested) != 0;
-  have_cores_ = (heard.facts & Said::lacks_core) == 0;
-  some_share_cores_ = (heard.facts & Said::shares_core) != 0;
-  // Whether its own ranks share cores each node knows.
-  if (heard.may_share_machines) {
-    const auto claims = all_say(native_, comm, claim);
-    if (claims.empty()) return;
-    shares_cores_ = topology::overclaimed(claims, claim.node);
-    some_share_cores_ = some_share_cores_ || topology::overclaimed(claims);
-    have_cores_ = have_cores_ && !topology::lack_free_cores(claims);
-  }
+  have_cores_ = (heard.facts & Said::lacks_core) == 0 && !topology::lack_free_cores(claims);
+  some_share_cores_ = topology::overclaimed(claims) || (heard.facts & Said::shares_core) != 0;
   if (some_share_cores_) way_ = coll::leaders::on_shared_cores;
   if ((heard.facts & Said::has_options) != 0) {
     const SaidOptions mine{static_cast<std::int64_t>(way.packed_bytes),

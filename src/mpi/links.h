@@ -192,10 +192,10 @@ class SharedLinks {
   // `contested`: as engine::Links; what any rank says is so on all. `shares_core`: it shares its
   // core with others of its node. `has_core`: its progress thread has one of its own.
   // `way`, and the longest message in bytes, or 0 where that is to be found out: what rank 0 says
-  // is so on all; but of the forced algorithms what any rank says. `machine`, and the
-  // claim of this rank on its cores: as engine::Node knows them.
+  // is so on all; but of the forced algorithms what any rank says. `claim`: of this rank, on its
+  // cores, with the number of its node.
   void open(H comm, int host, bool contested, bool shares_core, bool has_core,
-            const coll::leaders::Way& way, std::size_t longest_message, std::uint64_t machine,
+            const coll::leaders::Way& way, std::size_t longest_message,
             const topology::Claim& claim);
   // Whether ranks of this node share cores with each other or with those of others, and whether
   // ranks of any node do, as far as open() has heard.

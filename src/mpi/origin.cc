@@ -72,7 +72,7 @@ void Origin<H>::join(H comm, bool one_node, bool may_have_met,
   const bool has_core = node_ != nullptr && node_->progress().is_served();
   links_.open(comm, served ? node : -1, contested, shares_core, has_core, engine::way_of_options(),
               std::min<std::size_t>(options().message, limits::longest_message_bytes),
-              engine::machine_id(), engine::Node::claim(node));
+              engine::Node::claim(node));
   // Not one that has teams already.
   if (joined && links_.shares_cores()) node_->share_cores();
 }

@@ -9,24 +9,27 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <unordered_map>
 
 #include "choice/forced.h"
 #include "coll/leaders/way.h"
+#include "topology/topology.h"
 
 namespace tutti::mpi {
 
 struct Said {
   // Of `facts`. The logarithm of the largest tag comes behind them.
   static constexpr std::uint32_t serialized = 1, contested = 2, shares_core = 4, lacks_core = 8,
-                                 has_options = 16;
+                                 has_options = 16, unlinked = 32;
   static constexpr int tag_shift = 8;
 
-  std::int32_t host;  // as SharedLinks::open() has it
+  topology::Claim claim;
   std::uint32_t facts;
-  std::uint32_t machine;  // equal on one machine, and hardly on two
+
+  [[nodiscard]] std::int32_t host() const {  // as SharedLinks::open() has it
+    return (facts & unlinked) != 0 ? -1 : claim.node;
+  }
 };
-static_assert(sizeof(Said) == 12);
+static_assert(sizeof(Said) == 24);
 
 // The MPIs' largest tags are powers of two less 1. Any other one counts as the next lower of these.
 [[nodiscard]] constexpr std::uint32_t fact_of_tag(int largest_tag) {
@@ -38,28 +41,18 @@ static_assert(sizeof(Said) == 12);
 struct Heard {
   std::uint32_t facts = 0;  // of any rank
   int largest_tag = std::numeric_limits<int>::max();
-  // Ranks of several nodes may be on one machine: one of them says no host, or has another one.
-  bool may_share_machines = false;
   bool has_two_hosts = false;  // at least, whose ranks may be linked
 };
 [[nodiscard]] inline Heard hear(std::span<const Said> said) {
   Heard heard;
-  std::unordered_map<std::uint32_t, std::int32_t> hosts;  // by machine
-  const auto known = std::ranges::find_if(said, [](const Said& each) { return each.host >= 0; });
-  const Said* last = nullptr;
+  std::int32_t first = -1;
   for (const Said& each : said) {
     heard.facts |= each.facts;
     const std::uint32_t tags = std::uint32_t{1} << (each.facts >> Said::tag_shift);
     heard.largest_tag = std::min(heard.largest_tag, static_cast<int>(tags - 1));
-    heard.has_two_hosts = heard.has_two_hosts || (each.host >= 0 && each.host != known->host);
-    // Most ranks are where the one before is.
-    if (last == nullptr || each.host < 0 || each.host != last->host ||
-        each.machine != last->machine) {
-      const auto [first, is_first] = hosts.try_emplace(each.machine, each.host);
-      const bool same = is_first || (each.host >= 0 && each.host == first->second);
-      heard.may_share_machines = heard.may_share_machines || !same;
-    }
-    last = &each;
+    const std::int32_t host = each.host();
+    if (first < 0) first = host;
+    heard.has_two_hosts = heard.has_two_hosts || (host >= 0 && host != first);
   }
   return heard;
 }

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <numeric>
+#include <random>
 #include <ranges>
 
 // Of the heap, as far as C++ allocates it.
@@ -81,6 +84,28 @@ TEST(Memberships, TakeMemoryForNodesAndRanksOfOne) {
     EXPECT_EQ(g_live_bytes - before, one);
     EXPECT_EQ(duplicates[0]->map.nodes(), nodes);
     EXPECT_EQ(duplicates[0]->map.members(3)[1], in_turns ? 3 + nodes : 3 * near + 1);
+  }
+}
+
+// In no order at all.
+TEST(Memberships, TakeThirtyBytesForEachMemberAtMost) {
+  constexpr int nodes = 257, members = 16384;
+  std::vector<int> ranks(members), places(members);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::ranges::shuffle(ranks, std::mt19937(1));
+  for (int i = 0; i < members; ++i) places[static_cast<std::size_t>(i)] = i % nodes;
+  std::ranges::shuffle(places, std::mt19937(2));
+  const Runs many_hosts(places);
+  Memberships all;
+  const std::size_t before = g_live_bytes;
+  const auto membership = all.of(Runs(ranks), many_hosts, 5);
+  EXPECT_LE(g_live_bytes - before + many_hosts.bytes(), 30U * members + 4U * nodes + 1024U);
+  for (const int member : {0, 5, members - 1}) {
+    const int rank = membership->ranks[static_cast<std::size_t>(member)];
+    EXPECT_EQ(rank, ranks[static_cast<std::size_t>(member)]);
+    EXPECT_EQ(membership->map.members(membership->map.node_of(
+                  member))[static_cast<std::size_t>(membership->map.place_of(member))],
+              member);
   }
 }
 

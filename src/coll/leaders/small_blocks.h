@@ -91,7 +91,6 @@ class SmallBlocks {
 
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  [[nodiscard]] bool is_near(int rank) const { return all_.map.node_of(rank) == me_; }
   [[nodiscard]] std::uint32_t small(const Block& block) const {
     return block.bytes <= most_ ? static_cast<std::uint32_t>(block.bytes) : 0;
   }
@@ -197,8 +196,11 @@ class SmallBlocks {
     } else if (near_ > 1) {
       co_await f.posted(all_.leading_place(), step);
     }
-    for (int rank = 0; rank < all_.map.size(); ++rank)
-      if (!is_near(rank)) take_from(rank, messages + mine_in_[index(rank)]);
+    for (int node = 0; node < all_.map.nodes(); ++node) {
+      if (node == me_) continue;
+      for (const int rank : all_.map.members(node))
+        take_from(rank, messages + mine_in_[index(rank)]);
+    }
     if (near_ > 1) f.finish(step);
     if (near_ > 1 && all_.leads()) co_await f.drained(step);
   }
